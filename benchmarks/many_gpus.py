@@ -112,7 +112,7 @@ class Cell:
         return model(self.n, max(1, self.gpus)) / 1e3
 
 
-# The model: milliseconds, from counts and from measurements on one H200, two and four.
+# The model: milliseconds, from counts and from measurements on one, two and four H200.
 READ, MEET = 4.3e9, 0.45  # bytes a millisecond, milliseconds
 
 
@@ -137,7 +137,7 @@ def _classical_model(n: int, gpus: int) -> float:
 
 
 def _tree_model(n: int, gpus: int) -> float:
-    """Fitted as `_classical_model`. A meeting of a level takes `MEET`, most of it Python of the ranks in turns."""
+    """Fitted as `_classical_model`. A meeting takes `MEET`, most of it Python of the ranks in turns."""
     if gpus == 1:
         return 35 * (n / 1e4) ** 1.7
     return 4080 * (n / 1e4) ** 0.83 * MEET * gpus / 2

@@ -3,11 +3,11 @@
     python benchmarks/thresholds.py serial/core_search.hpp:TIMES serial/core_sample.hpp:MOST_BITS --group dense
     python benchmarks/thresholds.py points/levels.hpp:FAR_PAIRS --points uniform clusters --size 10000 --factors 0 2 4
 
-A number is the name of a `constexpr` in a file of gmatch/csrc that is no size of an array. Each is tried at its value
-times each of --factors, beside its own value, in one process and by turns. The cells are those of --group of
-`compare.py`, or the families of `point_clouds.py`. A figure is the median of the ratios of CPU seconds: below 1, the
-other value is faster. All values must find answers of the same cost. The build is made in --scratch; it takes minutes,
-and serves for other values of the same numbers.
+A number is the name of a `constexpr` in a file of gmatch/csrc that is no size of an array. Each number is tried at its
+value times each of --factors, in turns with its own value, in one process. The cells are the cells of a --group of
+`compare.py`, or families of `point_clouds.py`. A figure is the median of the ratios of CPU seconds: below 1, the other
+value is faster. The answers of all values must cost equally much. The build in --scratch takes minutes, and serves for
+other values of these numbers.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def build(thresholds: list[Threshold], scratch: Path) -> Path:
     cases = "".join(CASE.format(name=one.variable, type=kind) for one, (kind, _) in declared.items())
     with (csrc / "bindings/module.cpp").open("a") as module:
         module.write(SETTER.format(cases=cases))
-    # A number outside a class becomes a variable of each unit.
+    # A number outside a class becomes a variable of each unit, so the linker sees it several times.
     options = [f"-DPython_EXECUTABLE={sys.executable}", "-DCMAKE_MODULE_LINKER_FLAGS=-Wl,--allow-multiple-definition"]
     subprocess.run(["cmake", "-S", tree, "-B", tree / "build", *options], check=True, stdout=subprocess.DEVNULL)
     subprocess.run(["cmake", "--build", tree / "build", "-j2"], check=True)
@@ -151,7 +151,7 @@ def cells(options: argparse.Namespace) -> Iterator[tuple[str, Call]]:
 
 
 def ratios(call: Call, setter: Callable[[float], Any], own: float, values: list[float], pairs: int) -> list[float]:
-    """The median of the ratios of CPU seconds of each value to those of the own value."""
+    """For each value the median of the ratios of its CPU seconds to the CPU seconds of the own value."""
     setter(own)
     expected = call().cost
     seconds: dict[float, list[float]] = {value: [] for value in (own, *values)}

@@ -3,13 +3,14 @@
     python benchmarks/torch_batches.py --output torch_batches.json
     python benchmarks/torch_batches.py --shapes 208x300x100 --dtypes float32 bfloat16
 
-A shape is problems x rows x columns. Costs are even in [0, 1). Each answer is checked before it is timed: the first and
-the last problem against SciPy, the sums of all against each other. Three times are taken:
+A shape is problems x rows x columns. Costs are even: floats in [0, 1), integers below 300. Each answer is checked
+before it is timed: the first and the last problem against SciPy, the sums of all problems against each other. Four
+times are taken:
 
 | solver | a call |
 |---|---|
 | gmatch | ``gmatch.lap(cost).row_match``, until the GPU is done |
-| gmatch, status | the status of each problem too, so that an error would be raised |
+| gmatch, status | until the status of each problem is read, which raises errors |
 | gmatch, host | until the call returns; the GPU may still be working |
 | torch-linear-assignment | ``batch_linear_assignment(cost)``, until the GPU is done. It waits for the GPU twice |
 

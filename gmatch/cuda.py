@@ -79,7 +79,7 @@ def on_device(number: int | None) -> Iterator[None]:
 
 @contextmanager
 def on_stream(device: int, address: int) -> Iterator[None]:
-    """Work and memory of this thread go by a stream of that GPU, which another library made."""
+    """A context in which this thread works on a stream of a GPU that another library made."""
     made = cupy().cuda
     with made.Device(device), stream_of(address):
         yield
@@ -96,7 +96,7 @@ class _Handle:
 
 
 def stream_of(address: int) -> Any:
-    """CuPy's stream for one that another library made. CuPy 14 warns of what earlier versions have for it."""
+    """CuPy's object for a stream of another library. CuPy 14 warns of `ExternalStream`, which earlier versions need."""
     made = module().cuda
     if hasattr(made.Stream, "from_external"):
         return made.Stream.from_external(_Handle(address))

@@ -626,11 +626,12 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
     where the costs live; ``batch[k]`` is the assignment of problem k, with views of them.
 
     Arrays of a GPU are there before the GPU is done. A problem that the GPU cannot solve has -1 for all mates, and NaN
-    for what its pairs cost (0 for integers): NaN among its costs, no assignment, or duals that hide costs (see
-    `ExactDuals`). Reading `status`, `stats`, `exact`, `covers` or ``batch[k]`` waits for the GPU, and so does reading
-    `cost` and `size` of CuPy's arrays, and `cost` of int64. It raises `InvalidInput` or `Infeasible` if a problem has
-    no assignment. It solves all other problems that the GPU has left, and puts them into the arrays. Fields that are
-    tensors are made again, and tensors that were taken before stay as they are.
+    for what its pairs cost (0 for integers). There are four reasons: an entry is NaN or the infinity that forbids
+    nothing, forbidden pairs leave no assignment, sums could overflow, or duals hide costs (see `ExactDuals`). Reading
+    `status`, `stats`, `exact`, `covers` or ``batch[k]`` waits for the GPU. So does reading `cost` and `size` of CuPy's
+    arrays, and `cost` of int64. The host then solves the problems that the GPU has left, and puts them into the arrays.
+    It raises `InvalidInput` or `Infeasible` for a problem that it cannot solve. Fields that are tensors are made again.
+    Tensors that were taken before stay as they are.
 
     Attributes
     ----------
@@ -719,7 +720,7 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         return mover_to(device_of(self.row_match))((to_host(self.row_match) >= 0).sum(axis=1))
 
     def _read(self) -> None:
-        """Waits for a GPU, and lets the host solve the problems that it has left. Does nothing if that was done."""
+        """Waits for a GPU, and lets the host solve the problems that the GPU left. Does nothing if it was done."""
         if self._later is not None:
             _, _, (items, *_) = self._later
             if hasattr(items, "read"):

@@ -112,7 +112,7 @@ def mates_of(cost: Any, solve: Callable[..., Any], **options: Any) -> tuple[Any,
 
 
 def _on_its_stream(tensor: Any) -> AbstractContextManager[None]:
-    """A context in which the work of CuPy goes by the stream of a GPU on which torch works now."""
+    """A context in which CuPy works on the current stream of torch."""
     if not getattr(tensor, "is_cuda", False):
         return nullcontext()
     stream = sys.modules["torch"].cuda.current_stream(tensor.device)
@@ -205,7 +205,7 @@ class _Torch:
         return self._with_nan(self.torch.cat([pad(part, (0, width - part.shape[1])) for part in parts]), found)
 
     def _with_nan(self, pair_costs: Any, found: AssignmentBatch) -> Any:
-        """The costs of pairs, with NaN for problems that a GPU has left to the host."""
+        """The costs of pairs, with NaN for each problem that a GPU has left to the host."""
         if device_of(found.pair_costs) == "cpu":
             return pair_costs
         return pair_costs.masked_fill(self.array(found.pair_costs).isnan(), math.nan)
@@ -314,7 +314,7 @@ class _Problems(_Result):
         return self.library.indices(rows), self.library.indices(columns)
 
     def read(self) -> None:
-        """Waits for a GPU, and lets the host solve the problems that it has left."""
+        """Waits for a GPU, and lets the host solve the problems that the GPU has left."""
         self.inner._read()
 
     @cached_property
@@ -346,14 +346,14 @@ def _move_cover(inner: Any, library: _Library, fields: dict[str, Any]) -> None:
 
 
 class _Watcher:
-    """Keeps a result of tensors true to the arrays that it was made from, when problems are solved that a GPU left."""
+    """Makes tensors of a result again after the host has solved the problems that a GPU left."""
 
     def __init__(self, result: AssignmentBatch, given: Any) -> None:
-        self.result = weakref.ref(result)  # it holds us
+        self.result = weakref.ref(result)  # the result holds this watcher
         self.given, self.version = given, _version_of(given)
 
     def check_costs(self) -> None:
-        """Raises `InvalidInput` if the costs are no longer what the GPU has read."""
+        """Raises `InvalidInput` if the costs have changed since the GPU was asked."""
         if _version_of(self.given) != self.version:
             raise InvalidInput(
                 "cost was changed in place before the host looked at the problems of the batch that the GPU left to "
@@ -361,7 +361,7 @@ class _Watcher:
             )
 
     def renew(self) -> None:
-        """Fields of the result are made again. Tensors that were taken from it stay as they are."""
+        """Lets fields of the result be made again. Tensors that were taken from it stay as they are."""
         result = self.result()
         if result is None:
             return
@@ -374,7 +374,7 @@ class _Watcher:
 
 
 def _version_of(given: Any) -> int:
-    """How often a tensor was changed in place. The matrices of a list were copied, and may change."""
+    """How often a tensor was changed in place. -1 for a list, whose matrices were copied and may change."""
     return -1 if isinstance(given, list | tuple) or given.is_inference() else given._version
 
 

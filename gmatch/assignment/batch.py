@@ -52,7 +52,7 @@ def _start_of_batch(initial: Any, duals: Any, method: AssignmentMethod) -> Start
 
 
 def _can_wait(batch: CostBatch, backend: str, options: Options) -> bool:
-    """Whether the host can look at what a GPU finds when somebody asks for it. Some options need the host at once."""
+    """Whether the host can wait until somebody asks for more than arrays. Some options need the host at once."""
     needs_host = options.certify or options.deterministic or options.ties is not None or options.infeasible == "partial"
     return batch.device == backend == "gpu" and batch.places is None and not needs_host
 
@@ -61,7 +61,7 @@ def solve_batch(batch: CostBatch, plan: Plan, can_wait: bool = False) -> Assignm
     """The results of all problems, by one program.
 
     Problems without an assignment are solved apart. So are problems whose costs are lost in the rounding of their
-    duals. `can_wait`: the host waits for a GPU only when somebody asks for more than arrays.
+    duals. With `can_wait` the host waits for a GPU only when somebody asks for more than arrays.
     """
     there = batch if batch.device == plan.backend.NAME else batch.on(plan.backend.NAME)
     if batch.overflows:
@@ -77,13 +77,14 @@ def solve_batch(batch: CostBatch, plan: Plan, can_wait: bool = False) -> Assignm
 class Unread:
     """The assignments of a batch that a GPU was asked for, in arrays of the GPU.
 
-    The host waits for the GPU, and solves the problems that it has left, when somebody asks for more than the arrays.
+    The host waits for the GPU when somebody asks for more than the arrays. Then it solves the problems that the GPU
+    has left.
 
     Attributes
     ----------
     watchers : list
-        Objects with the methods `check_costs()`, which is called before problems that were left are solved, and
-        `renew()`, which is called after they were put into the arrays.
+        Objects with the methods `check_costs()`, which is called before the host solves the problems that the GPU has
+        left, and `renew()`, which is called after their answers were put into the arrays.
     """
 
     def __init__(self, batch: CostBatch, solution: AssignedBatch, plan: Plan) -> None:
@@ -108,7 +109,7 @@ class Unread:
             read = solution._replace(read_counters=lambda: counters)
             self._found = found = _completed(batch, batch, read, plan, limited)
             if is_changed:
-                cuda.finish_work()  # another stream may be next to read the arrays
+                cuda.finish_work()  # another stream may read the arrays next
         for watcher in self.watchers if is_changed else ():
             watcher.renew()
         self._work = None
@@ -229,7 +230,7 @@ def _unsolved(batch: CostBatch) -> AssignedBatch:
 def _duals_hide_costs(batch: CostBatch, solution: AssignedBatch) -> Any:
     """For which problems rounding of the duals hides what pairs cost, on the host: see csrc/costs/magnitudes.hpp."""
     hide = np.zeros(batch.shape[0], np.bool_)
-    if batch.dual_type is np.float64 and batch.device == "cpu":  # a GPU has left these problems already
+    if batch.dual_type is np.float64 and batch.device == "cpu":  # a GPU has left these problems to the host already
         row_match, _, u, v, pair_costs = solution[:5]
         pair_costs = pair_costs.astype(np.float64, copy=False)
         _native.duals_hide_costs_of_batch(row_match, u, v, pair_costs, batch.lowest, batch.highest, hide)

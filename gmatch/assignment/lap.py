@@ -226,7 +226,7 @@ def lap(
     ------
     InvalidInput
         Before any work, if the costs, the start or an option is not valid. NaN, the infinity that forbids nothing, and
-        integers whose sums could overflow are not valid costs. The costs of a batch on a GPU are checked by the GPU.
+        integers whose sums could overflow are not valid costs. A batch on a GPU raises it when its status is read.
     Infeasible
         If forbidden pairs leave no way, unless asked for ``"partial"``; with a Hall witness.
     BackendUnavailable
@@ -254,14 +254,15 @@ def lap(
     matrix takes up to 192 bytes for each entry.
 
     The problems of a batch are independent. On the CPU one thread solves one problem (not by ``"munkres"``). On a GPU
-    one block of threads does (by ``"tree"`` or ``"classical"``), all in one launch. They start from nothing given.
+    one block of threads does (by ``"jv"``, ``"tree"`` or ``"classical"``), all in one launch. No earlier answer can be
+    given as a start.
 
     The host does not wait for a batch on a GPU. The work is queued on the current stream of CuPy, or of PyTorch for
     tensors, and the arrays of the result can be used on that stream at once. The GPU checks the costs itself. A problem
-    that it cannot solve has -1 for all mates, and NaN for what its pairs cost (0 for integers). The host looks at such
-    problems when `AssignmentBatch.status` is read, or anything else that is not an array: then it raises the errors
-    below, and solves what only it can solve. Do not change the costs before. The user guide says which options make the
-    call wait. No call can be part of a CUDA graph.
+    that it cannot solve has -1 for all mates, and NaN for what its pairs cost (0 for integers). The host looks at these
+    problems when `AssignmentBatch.status` is read, or another field that is no array. Then it solves them, or raises
+    the errors above. Do not change the costs before. The user guide says which calls wait. No call can be part of a
+    CUDA graph.
 
     Integers are exact. Floats have duals in float64, and are optimal up to a rounding that `verify` states. To forbid a
     pair use inf. A big number in its place, such as 1e18, is an ordinary cost. Where some rows must use it, the duals

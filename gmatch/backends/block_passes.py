@@ -19,8 +19,8 @@ STRATA, OF_A_STRATUM = 32, 2
 # as many ties as there is room for. A triple is the number of minima, k, and the room: one for the first time, and one
 # for each next time. As `DEPTHS` in csrc/serial/core_search.hpp, which says where it was measured.
 DEPTHS = (32, 15, 48), (32, 25, 128), (32, 31, 512), (256, 200, 1024), (256, 250, 2048)
-# A frontier is cut into at most this number of shares, so that all threads of a device have work. Not measured: 64
-# shares for each 32 columns keep the 2,112 warps of a GPU busy from about 1,000 columns on.
+# A frontier is cut into at most 64 shares, so that all threads of a device have work. Not measured: with 64 shares for
+# each 32 columns the 2,112 warps of a GPU have work from about 1,000 columns on.
 MOST_SHARES = 64
 NO_COVER = np.empty(0, np.uint8)
 
@@ -46,7 +46,7 @@ class Closed(NamedTuple):
     ends: int
     """How many tight columns are free."""
     least: Any
-    """The least slack outside the forest; far if there is none."""
+    """The least slack outside the forest. Far if there is none."""
 
 
 class HeldRows(NamedTuple):
@@ -67,7 +67,7 @@ class Near(NamedTuple):
     slacks: Any
     """cost - v - u"""
     number: int
-    """How many there are. Only some are listed if there was no room for all."""
+    """How many there are. If there was no room for all, only some are listed."""
 
 
 class Depth(NamedTuple):
@@ -118,7 +118,7 @@ class BlockPasses(Protocol):
     def entries_up_to(self, most: Any, held: HeldRows, room: int) -> Near:
         """The entries of rows with at most this much slack, up to rounding, except entries of covered columns.
 
-        The places and slacks are `room` of them if there are more.
+        At most `room` places and slacks are listed.
         """
 
     def price(self, rows: Any, v: Any, depth: Depth) -> Picks:

@@ -28,7 +28,7 @@ class GpuPasses:
             column_stride=column_stride, maximize=maximize, limit=INFINITE[dual_type] if limit is None else limit,
         )  # fmt: skip
 
-        self._words = Words(0)  # one after the other, launches can count in the same words
+        self._words = Words(0)  # launches follow one another, so all can count in these words
         self._blocks = array.device.attributes["MultiProcessorCount"]
         self._cost = c_type(array)
 
@@ -90,7 +90,7 @@ class GpuPasses:
 
 
 class _Closing:
-    """What `close` works in, and what it tells, which goes to the host in one copy. Kept from call to call."""
+    """Memory that `close` works in, and what it tells the host in one copy. Kept from call to call."""
 
     def __init__(self, shape: tuple[int, int], dual_type: Any) -> None:
         self._rows, columns = shape
@@ -99,12 +99,12 @@ class _Closing:
         self._told, self._reached = cupy.empty(words + 2, np.int64), cupy.empty(self._rows, np.uint8)
         next_rows, lengths = cupy.empty(self._rows, np.int32), cupy.empty(2, np.int32)
         self._shares = cupy.empty(MOST_SHARES * columns, dual_type), cupy.empty(MOST_SHARES * columns, np.int32)
-        # A GPU reads the frontier where it lies on the host: mostly it has a few rows.
+        # The GPU reads the frontier in memory of the host, since mostly it has a few rows.
         self._frontier = _pinned(max(1, self._rows), np.int32)
         self._on_host = _pinned(words + 2, np.int64)
         self.told_and_next = self._told, np.uint64(self._told.data.ptr + 8 * (words + 1)), next_rows, lengths
         """The last arguments of the program."""
-        self._of: tuple[Any, Any] = (None, None)  # a forest, and its columns as the program takes them
+        self._of: tuple[Any, Any] = (None, None)  # a forest, and its columns as the program reads them
 
     def listed(self, rows: Any) -> int:
         """The address of a copy of some rows."""

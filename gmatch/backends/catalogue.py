@@ -50,7 +50,7 @@ def amalgamated(source: str, csrc: Path) -> str:
         seen.add(name)
         conditions = 0
         for line in (csrc / name).read_text(encoding="utf-8").splitlines():
-            text = line.partition("//")[0].strip()  # no text of csrc holds two slashes
+            text = line.partition("//")[0].strip()  # no string in csrc has two slashes
             conditions += text.startswith("#if") - text.startswith("#endif")
             include = INCLUDE.match(text) if conditions == 0 else None
             if include and include[1] not in seen:

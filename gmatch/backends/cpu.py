@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ..problems.sparse import SparseCosts
 
 NAME: Device = "cpu"
-# More threads than this are refused: no host has them, and a mistaken number would use up its memory. No clock decides.
+# More threads than this are refused: no host has them, and a mistaken number would use up its memory.
 MAX_THREADS = 1024
 # With fewer entries a thread, the barrier of each level costs more than a small level
 # (benchmarks/log/cardinality_host.md).

@@ -69,9 +69,9 @@ BLOCK_ASSIGNMENT_LIMIT = 1 << 14
 FEW_BLOCKS, FEW_BLOCKS_LIMIT = 64, 1 << 20
 # The classical variant reads whole rows faster from 2**26 entries on with more threads than the tree has registers for.
 WIDE_BLOCKS_FROM = 1 << 26
-# Columns of a thread that solves a problem of a batch by shortest paths. With 1, problems of 64 to 128 columns take a
-# sixth longer, and problems of 256 to 512 a twentieth less. With 4, problems of 128 columns or more take a third longer
-# (benchmarks/log/batches.md, "A block finds one shortest path after the other").
+# Columns of a thread that solves a problem of a batch by shortest paths. With 1, even costs of 64 to 128 columns take
+# 1.1 to 1.4 times as long, and square ones of 256 to 512 columns 0.9 to 1 times. With 4, even costs of 100 columns or
+# more take 1.2 to 1.4 times as long (benchmarks/log/batches.md, "A block finds one shortest path after the other").
 COLUMNS_OF_A_THREAD = 2
 # A problem of a batch whose arrays take no more is worked on in the multiprocessor's own memory: two blocks fit.
 NEAR_MEMORY_LIMIT = 111 << 10
@@ -414,7 +414,7 @@ def _run_munkres(
 
 # The edges of each method that the search runs.
 EDGES_OF: dict[type, dict[str, str]] = {Tree: {"edges": "TightEdges"}, Classical: {"edges": "ClassicalEdges"}}
-# And of each method that solves batches.
+# The edges of each method that solves batches.
 BATCH_EDGES_OF = {**EDGES_OF, JV: {"edges": "ShortestPaths"}}
 # For each method: its program, the words that it is compiled for beside the type of costs, the size of its report, and
 # the function that runs it.

@@ -67,9 +67,9 @@ class AssignedBatch(NamedTuple):
 
     `read_counters` waits for a GPU. Each counter is an array on the host, with a number for each problem.
 
-    A GPU checks the costs of a batch while it solves it. It leaves a problem to the host, with fewer pairs than it must
-    have, if an entry is no cost, sums could overflow, or duals hide costs. Such a problem, and one without an
-    assignment, has no mates at all, and the cost of a pair is NaN where costs are floats.
+    A GPU checks the costs of a batch while it solves it. It leaves a problem to the host in four cases: an entry is no
+    cost, sums could overflow, duals hide costs, or forbidden pairs leave no assignment. A problem that is left has no
+    mates at all, and what its pairs cost is NaN where costs are floats.
     """
 
     row_match: Any

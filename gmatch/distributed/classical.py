@@ -37,12 +37,14 @@ from .margins import ROUNDINGS
 from .part import Part
 from .ranks import Ranks, of_root, reduced
 
-# The first band has WANTED edges in the middle one of SAMPLED rows of a rank. With 32 edges a row, uniform costs need
-# one band: n = 500 to 20,000.
+# The first band has WANTED edges in the median one of SAMPLED rows of a rank. With 32 edges a row, uniform costs of n =
+# 500 to 20,000 need one band (benchmarks/log/several_gpus.md, "Bands of slacks, and a closing of the forest in one
+# launch").
 WANTED, SAMPLED = 32, 8
-# The root has room for ROOM edges a row in the mean, and for all tight edges. A band with more edges is made NARROWER
-# times as narrow, and of width 0 below a share of LEAST_WIDTH. The next band is WIDER times as wide, if there is room
-# for WIDER times as many edges. Products (i + 1) (j + 1) of n = 500 take 158 bands; 847 if the width stays the same.
+# The root has room for ROOM edges a row on average, and for all tight edges. The width of a band with more edges is
+# divided by NARROWER. It becomes 0 if it falls below LEAST_WIDTH times the width that was tried first. The next band is
+# WIDER times as wide if there is room for WIDER times as many edges. Products (i + 1) (j + 1) of n = 500 take 158
+# bands, and 847 if all bands have one width.
 ROOM, NARROWER, LEAST_WIDTH, WIDER = 128, 8, 2.0**-48, 4
 
 
@@ -117,7 +119,7 @@ class _Edges(NamedTuple):
 
 
 class _Band(NamedTuple):
-    """The edges of all ranks whose slack is at most the width. On other ranks than the root only width and number."""
+    """The edges of all ranks whose slack is at most the width. Ranks other than the root have only width and number."""
 
     width: Any
     number: int
@@ -125,7 +127,7 @@ class _Band(NamedTuple):
     slacks: Any
 
     def next_width(self, rows: int) -> Any:
-        """As wide, or wider if there was much room left."""
+        """The width of this band, or WIDER times it if the root has room."""
         return self.width * WIDER if self.number * WIDER <= rows * ROOM else self.width
 
 
@@ -146,7 +148,7 @@ def _take(found: Found, told: Any) -> _Forest:
 def _next_step(part: Part, found: Found, forest: _Forest, band: _Band) -> tuple[Any, Any]:
     """The least slack of this rank between the forest and the columns outside it, and the width of the next band.
 
-    The first is far if no edge leaves the forest, the second if the width follows from the last band.
+    The slack is far if no edge leaves the forest. The width is far if it follows from the last band.
     """
     theta = width = part.far
     if 0 in part.extent:
@@ -163,7 +165,7 @@ def _next_step(part: Part, found: Found, forest: _Forest, band: _Band) -> tuple[
 
 
 def _width_of_sample(part: Part, found: Found) -> Any:
-    """The width of a band with as many edges as are wanted in the middle one of some rows."""
+    """The width of a band that has WANTED edges in the median one of SAMPLED rows."""
     height, width = part.extent
     rows = np.arange(min(SAMPLED, height)) * height // min(SAMPLED, height)
     slacks = to_host(part.values(part.here(rows)))
@@ -179,7 +181,7 @@ def _width_of_sample(part: Part, found: Found) -> Any:
 
 def _gathered(ranks: Ranks, part: Part, found: Found, width: Any) -> _Band:
     """The band of this width on the root, or a narrower one if there is no room for it."""
-    if part.dual_type is np.int64:  # duals along a path of all pairs are integers of 64 bits, as for a core
+    if part.dual_type is np.int64:  # 64 bits must hold duals along a path of all pairs, as for a core
         width = min(width, part.far // (32 + 8 * part.shape[0]))
     room, least_width = ROOM * part.shape[0], width * LEAST_WIDTH
     while True:
@@ -245,14 +247,14 @@ class _Root:
         return _Edges(rows, columns, slacks)
 
     def _without_rounding(self, edges: _Edges, slacks: Any, u: Any, v: Any) -> Any:
-        """The slacks, 0 where rounding may have made them."""
+        """The slacks, 0 where they may be roundings."""
         bound = 0
         if self._part.dual_type is np.float64:
             bound = ROUNDINGS * (abs(u[edges.rows]) + abs(v[edges.columns]))
         return self._xp.where(slacks <= bound, 0, slacks)
 
     def _passes(self, edges: _Edges, row_match: Any) -> tuple[Any, Any]:
-        """The paper's passes along tight edges: the pairs, and the columns that are reached from free rows."""
+        """The paper's passes along tight edges. Returns the pairs, and the columns that free rows reach."""
         n, m = self._part.shape
         if not (row_match < 0).any():
             return row_match, np.zeros(m, np.bool_)

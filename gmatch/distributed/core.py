@@ -69,7 +69,7 @@ class Answer(IntEnum):
 
 
 class _Said(NamedTuple):
-    """What the root says after a search. Without an assignment of the core only the first two mean something."""
+    """What the root says after a search. If the core has no assignment, only the first two mean something."""
 
     answer: int
     free: int  # how many rows the core leaves free

@@ -210,7 +210,7 @@ def _solve(ranks: Ranks, block: Block, method: Method, asked: dict[str, Any]) ->
     rows, columns = block.shape
     block.transposed = rows > columns or isinstance(method, Tree) and rows == columns
     part = MatrixPart.of(block, asked["threads"] or 1)
-    # All ranks know by now that they were given equal duals, or none.
+    # All ranks have agreed before that they were given equal duals, or none.
     v = None if asked["duals"] is None else ranks.done_by_all(lambda: given_duals(block, asked["duals"]))
     if not min(block.shape):
         u, v = (np.zeros(length, block.dual_type) for length in part.shape)

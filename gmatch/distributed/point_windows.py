@@ -41,7 +41,7 @@ REASON = "points of many coordinates: passes by matrix products, and few pairs a
 BRUTE_FORCE = "points without trees: passes over all pairs, and few of them are searched"
 # The error of a bound in float32, as a share of (|x| + |y|)**2: a rounding for each coordinate, and 16 for the rest.
 ROUNDING, OTHER_ROUNDINGS = 2.0**-24, 16
-# Added to that error: products of float32 below 2**-126 are rounded by more than a share. No clock decides.
+# Added to that error: products of float32 below 2**-126 are rounded by more than a share.
 LEAST_NUMBER = 2.0**-120
 # Entries of a product: enough rows of x at a time to make up for reading all y.
 PRODUCT = 1 << 22

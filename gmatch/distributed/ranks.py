@@ -204,8 +204,8 @@ def reduced(ranks: Ranks, op: Reduction, neutral: Any, work: Callable[[], Any]) 
 def gathered(ranks: Ranks, work: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
     """The arrays that `work` returns on all ranks, each gathered as by `gather_list`; elsewhere each is None.
 
-    A rank's arrays are equally long, and of 8 bytes an entry. An error of one rank is raised by all, in the meeting in
-    which ranks tell the lengths. Another meeting carries all arrays, one after the other.
+    The arrays of a rank are equally long, and an entry has 8 bytes. Ranks meet twice: to tell lengths, where an error
+    of one rank is raised by all, and to send all arrays as one.
     """
     parts: tuple[Any, ...] = ()
     note: int | Exception

@@ -133,7 +133,7 @@ def along_predecessors(row_match: Any, predecessors: Any) -> Any:
     """A larger matching, by one path of each tree. A largest matching along the trees' edges has no more pairs."""
     n, m = len(row_match), len(predecessors)
     matched, reached = (row_match >= 0).nonzero()[0], (predecessors >= 0).nonzero()[0]
-    # A matched row joins the forest after its column, and is not the predecessor of it: no edge is there twice.
+    # A matched row joins the forest after its column, so it is not the column's predecessor: no edge is there twice.
     rows = np.concatenate([matched, predecessors[reached]])
     columns = np.concatenate([row_match[matched], reached])
     keys = rows * m + columns

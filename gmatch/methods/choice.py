@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 _JV, _SPARSE_JV, _TREE, _CLASSICAL = JV(), SparseJV(), Tree(), Classical()
 _CORE, _SERIAL_CORE = Core(), SerialCore()
 
-# One block of a GPU solves a problem of a batch. Integers mostly tie, and a phase then finds many paths. With more than
-# 128 columns, reading short lists instead of rows saves time (benchmarks/log/batches.md).
+# One block of a GPU solves a problem of a batch. Integers mostly tie, so a phase finds many paths. With more than 128
+# columns, reading short lists instead of rows saves time (benchmarks/log/batches.md).
 FEW_COLUMNS = 128
 
 

@@ -88,7 +88,7 @@ class CostBatch:
 
     @classmethod
     def as_asked(cls, cost: Any, asked: Asked, sizes: Any, mask: Any) -> CostBatch:
-        """The batch of costs, with options that were checked. If it is on a GPU, its entries may not be read yet."""
+        """The batch of costs, with options that were checked. Entries on a GPU may not be read yet."""
         made = object.__new__(cls)
         made._make(cost, asked, sizes, mask)
         if made._can_wait():

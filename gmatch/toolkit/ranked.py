@@ -39,7 +39,7 @@ AT_ONCE = 1024
 # runs on fewer threads.
 MATES_PER_THREAD = 1 << 12
 # How many times as large as an ordinary cost the duals may be. Beside larger duals float64, which has 53 bits, holds
-# less than half of the digits of the cost, and the costs are refused. No clock decides.
+# less than half of the digits of the cost, and the costs are refused.
 MOST_MAGNITUDES = 2.0**26
 
 

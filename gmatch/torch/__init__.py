@@ -67,22 +67,22 @@ def lap(cost: Any, maximize: bool = False, cost_limit: float | None = None) -> t
     Returns
     -------
     row_match : int64 tensor, shape (rows,) or (problems, rows)
-        The column of each row, -1 for a free row. In a batch on a GPU also -1 for each row of a problem that the GPU
-        cannot solve.
+        The column of each row, -1 for a free row. In a batch on a GPU all rows of a problem that the GPU cannot solve
+        have -1.
     col_match : int64 tensor, shape (columns,) or (problems, columns)
         The row of each column, -1 for a free column.
 
     Raises
     ------
     InvalidInput, Infeasible
-        As `gmatch.lap`; and if there are other dimensions. A batch on a GPU raises no error for its costs.
+        As `gmatch.lap`; and for other numbers of dimensions. A batch on a GPU raises no error for its costs.
 
     Notes
     -----
-    The host does not wait for a batch on a GPU, except for int64 with a limit. So nobody tells what is wrong with the
-    costs of a problem that has -1 everywhere: NaN, no assignment, or big numbers in the place of inf, from 2**20 on,
-    that hide what other pairs cost. ``gmatch.lap(cost).status`` tells it, and solves the last kind. The work is queued
-    on the current stream of PyTorch.
+    The host does not wait for a batch on a GPU, except for int64 with a limit. The work is queued on the current stream
+    of PyTorch. So no error says why a problem has -1 everywhere. There are four reasons: an entry is NaN or the
+    infinity that forbids nothing, there is no assignment, sums could overflow, or a big number in the place of inf,
+    2**20 or more, hides what other pairs cost. ``gmatch.lap(cost).status`` raises the error, and solves the last kind.
 
     Indices have no gradient. What the pairs cost has one if it is taken from the costs:
     ``cost.gather(-1, row_match.clamp(min=0)[..., None])[..., 0].where(row_match >= 0, 0).sum()``.

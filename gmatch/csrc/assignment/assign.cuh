@@ -312,8 +312,8 @@ DEVICE void match_tightly(Steps<Team>& steps, const ClaimedForest<true>& forest,
 template <bool HAS_REGRET, class Team, class Edges, class Dual>
 DEVICE void run_assignment_start(Steps<Team>& steps, const ClaimedForest<true>& forest, Edges& edges,
                                  const AssignmentTask<Dual>& task, Workspace workspace) {
-  // Given duals of a rectangular problem: v of free columns rises to 0 up to 8 times. Then v of all columns does. 16 and 64 times
-  // change nothing, 1 and 2 times cost 1.15 times the time: benchmarks/log/trees.md, "Thresholds measured again".
+  // Given duals of a rectangular problem: v of free columns rises to 0 in up to 8 rounds. Then v of all columns does. 16 and 64
+  // rounds change nothing, 1 and 2 take 1.15 times as long: benchmarks/log/trees.md, "Thresholds measured again".
   constexpr int MAX_ROUNDS = 8;
   const Matching& matching = task.matching;
   if (!task.has_duals) steps.team.each(matching.num_columns, [&](Count column) { task.v[column] = 0; });

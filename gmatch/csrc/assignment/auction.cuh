@@ -404,8 +404,8 @@ struct Auction {
 // price refinement.
 template <class Team, class Costs, class Dual>
 DEVICE bool refine_prices(Team& team, const Costs& costs, const Matching& matching, Dual* v) {
-  // A round is 3 passes over all rows and a barrier. After 12 rounds the prices are left as they are, not all pairs tight. 3 to
-  // 48 rounds, and 1 to 6 passes, are level on a GPU: benchmarks/log/core_gpu.md, "Thresholds measured again".
+  // A round is 3 passes over all rows and a barrier. After 12 rounds the prices stay as they are, even if some pairs are not
+  // tight. 3 to 48 rounds, and 1 to 6 passes, are as fast on a GPU: benchmarks/log/core_gpu.md, "Thresholds measured again".
   constexpr int MOST_ROUNDS = 12, PASSES = 3;
   NOT_UNROLLED
   for (int round = 0; round < MOST_ROUNDS; ++round) {

@@ -1,5 +1,5 @@
-// checked_batch.cuh: many small assignment problems on a GPU, whose costs nobody has read: each is checked where it is
-// solved, so that the host need not wait. The host looks at the problems that are left.
+// checked_batch.cuh: many small assignment problems on a GPU, whose costs nobody has read. The block that solves a problem
+// also checks it, so the host need not wait. The host solves the problems that the GPU leaves.
 #pragma once
 #include "assignment/batch.cuh"
 #include "costs/hidden.cuh"
@@ -33,7 +33,7 @@ DEVICE double number_in_order(Count order, double) {
 }
 
 DEVICE double negated(double number) { return -number; }
-// No sum with the highest number of 64 bits fits: it stands for the negation of the lowest, which they do not hold.
+// 64 bits do not hold the negation of the lowest number. The highest number stands for it: sums_fit refuses both.
 DEVICE long long negated(long long number) {
   constexpr long long HIGHEST = 0x7fffffffffffffff;
   return number < -HIGHEST ? HIGHEST : -number;
@@ -126,8 +126,8 @@ DEVICE bool duals_hide_costs(Team& team, const Batch<Cost>& batch, int p, Count 
   return too_many_hidden(pairs, check.hidden, check.greatest, check.nothing);
 }
 
-// Leaves problem p to the host: its size is less than its pairs, and nothing is matched. What pairs of floats cost is NaN, so
-// that nobody takes a sum of them for the cost of an assignment.
+// Leaves problem p to the host: its size is 0, and nothing is matched. The costs of its pairs are NaN if they are floats, so that
+// nobody takes their sum for the cost of an assignment.
 template <class Team, class Cost>
 DEVICE void leave_problem(const Team& team, const Batch<Cost>& batch, int p, const DenseCosts<Cost>& costs) {
   using Dual = typename DenseCosts<Cost>::Dual;
@@ -144,8 +144,8 @@ DEVICE void leave_problem(const Team& team, const Batch<Cost>& batch, int p, con
   if (team.rank() == 0) batch.reports[p].size = 0;
 }
 
-// Problem p of a batch whose costs nobody has read. The host has to look at a problem that is left: an entry is no cost, sums
-// could overflow, forbidden pairs leave no assignment, or duals hide costs.
+// Checks and solves problem p. Leaves it to the host in four cases: an entry is no cost, sums could overflow, forbidden pairs
+// leave no assignment, or duals hide costs.
 template <class Edges, class Team, class Cost>
 DEVICE void check_and_assign_problem(Team& team, const Batch<Cost>& batch, int p, char* memory) {
   SHARED_BY_BLOCK(BatchCheck, check);
@@ -159,6 +159,6 @@ DEVICE void check_and_assign_problem(Team& team, const Batch<Cost>& batch, int p
   assign_problem<Edges>(team, batch, p, memory);
   const bool is_complete = batch.reports[p].size >= costs.num_rows;
   if (is_complete && !duals_hide_costs(team, batch, p, costs.num_rows, range, check)) return;
-  team.sync();  // all threads have read the size
+  team.sync();  // all threads have read the size before it becomes 0
   leave_problem(team, batch, p, costs);
 }

@@ -40,8 +40,8 @@ class RowBids {
   }
 
  private:
-  // Rows that are free after 2 turns are left to the search. 1 to 4 turns are within a twentieth, and so are 16 and 64 rounds of
-  // a turn; 4 rounds take a tenth longer: benchmarks/log/trees.md, "Thresholds measured again".
+  // The search matches the rows that are free after 2 turns. 1 and 4 turns take 0.97 to 1.07 times as long, 64 rounds of a turn
+  // 0.89 to 1.02 times, and 4 rounds 1.03 to 1.12 times: benchmarks/log/trees.md, "Thresholds measured again".
   static constexpr int TURNS = 2;
   static constexpr Vertex MOST_ROUNDS = 16;  // of a turn
 

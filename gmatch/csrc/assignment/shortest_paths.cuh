@@ -1,15 +1,16 @@
-// shortest_paths.cuh: dense assignment by shortest augmenting paths, one after the other, all threads of a block for each: for
-// problems that one block solves.
+// shortest_paths.cuh: dense assignment by shortest augmenting paths, one after the other, for problems that one block solves. All
+// threads of the block look for one path together.
 //
-//   start         square problems: u is the least cost of each row, v the least cost - u of each column, and a row takes the first
-//                 column that has its v from it. If columns stay free, v is 0, and a column goes to the first row that it is best for
+//   start         square problems: u is the least cost of each row, v the least cost - u of each column. A row takes the first
+//                 column that has its v from it. Rectangular problems: v is 0. A column takes the first row that it is best for
 //   augmentation  a shortest augmenting path (Dijkstra) for every row that is still free
 //
-// Between the two the paper lets free rows bid. Here a bid takes as long as a step of a search, and saves less than one.
+// Between the two the paper lets free rows bid. Here a bid takes two barriers, and a step of a search one. Rows do not bid, since
+// bids save few steps: benchmarks/log/batches.md, "A block finds one shortest path after the other".
 //
 // A thread has every size()-th column. So v, distances and predecessors of a column are touched by one thread, and a step of a
 // search needs one barrier: the one that finds the nearest column. Among equally near columns the first free one is taken, or
-// the first. So the answer depends on nothing but the costs.
+// the first. So the answer depends on the costs alone.
 //
 // The invariant, with u[i] = cost - v of the pair of row i: no pair costs less than u + v. After the start v only falls, and a
 // matched column never becomes free again. So v of columns that stay free is 0.
@@ -32,7 +33,7 @@ class ShortestPaths {
     nearest_row_ = workspace.take<Vertex>(costs_.num_columns);
   }
 
-  // Leaves the matching, u and v, unless a row cannot be matched. `team` is a block.
+  // Writes the matching, u and v. A row that cannot be matched ends the search. `team` is a block.
   template <class Team>
   DEVICE void run(Team& team, Report& report) {
     Count now = team.nanoseconds();
@@ -67,7 +68,7 @@ class ShortestPaths {
   }
 
  private:
-  // Reads that are under way together. A block has nearly a thread for each column.
+  // Reads that are under way together. A block has a thread for each two columns: see COLUMNS_OF_A_THREAD of backends/gpu.py.
   static constexpr int IN_A_BLOCK = 2, IN_A_WARP = 4, IN_A_COLUMN = 8;
 
   // The columns of this thread.
@@ -151,7 +152,7 @@ class ShortestPaths {
 
   template <class Team>
   DEVICE void start_from_zero(Team& team) {
-    // u_ has no other use yet: the best column of each row.
+    // row_match has the best column of each row until each column has chosen a row.
     team.each_group(costs_.num_rows, [&](Count i) {
       const Vertex row = static_cast<Vertex>(i);
       Dual least = costs_.infinite();
@@ -174,11 +175,11 @@ class ShortestPaths {
     });
   }
 
-  // Among equally good columns: a free one first, then the first one.
+  // The least key decides between equally near columns: a free column first, then the first column.
   DEVICE int key_of(Vertex column, Vertex mate) const { return mate == NONE ? column : column + costs_.num_columns; }
   DEVICE Vertex column_of(int key) const { return key < costs_.num_columns ? key : key - costs_.num_columns; }
 
-  // Whether a path was found, and flipped.
+  // Finds and flips a path. Returns false if there is none.
   template <class Team>
   DEVICE bool augment_from(Team& team, Vertex root) {
     each_column(team, [&](Vertex column) {
@@ -267,6 +268,6 @@ class ShortestPaths {
   Dual* v_;              // [num_columns]
   Dual* distance_;       // [num_columns] from the root, as far as known
   Dual* pair_cost_;      // [num_columns] of matched columns
-  Vertex* nearest_row_;  // [num_columns] the row that lowered the distance; ~ of it once the column is in the tree
+  Vertex* nearest_row_;  // [num_columns] the row that lowered the distance; its complement once the column is in the tree
   Count rows_scanned_ = 0;
 };

@@ -33,14 +33,14 @@ struct SparseTightEdges {
   // A step of more than MOST_ROUNDS rounds is made narrower, since rows are scanned again and again in it. So is a step whose
   // rounds have a row for more than 1 lane group in BUSY, since some groups have two rows then. A step of fewer than
   // FEWEST_ROUNDS rounds is made wider, and so is one whose rounds have a row for fewer than 1 lane group in IDLE: a barrier
-  // costs more than another scan. Half or a fourth, and 2 to 4 times these numbers are within the noise on a GPU and on a host:
+  // costs more than another scan. A fourth to 4 times of each number is within the noise on a GPU and on a host:
   // benchmarks/log/sparse.md, "Thresholds measured again".
   static constexpr Vertex MOST_ROUNDS = 48, FEWEST_ROUNDS = 6, IDLE = 16, BUSY = 4;
   // Rows for each lane group in a step of a team that passes over all columns. With fewer the step is made wider, with more
-  // narrower. Half, 2 and 4 times are level: benchmarks/log/core_gpu.md, "Thresholds measured again".
+  // narrower. Half, 2 and 4 times these are as fast: benchmarks/log/core_gpu.md, "Thresholds measured again".
   static constexpr Vertex FEWEST_ROWS = 2, MOST_ROWS = 16;
   // How often rows that leave pairs out may read the matrix for one radius. After that the radius ends at the nearest pair that
-  // is left out, if a free column lies nearer. 2 and 8 times are level: benchmarks/log/core_gpu.md, "Thresholds measured again".
+  // is left out, if a free column lies nearer. 2 and 8 are as fast: benchmarks/log/core_gpu.md, "Thresholds measured again".
   static constexpr int MOST_READS = 4;
   // Passes of a round. A pass without a row costs a tenth of a barrier. See benchmarks/log/core_gpu.md, "8, then 64 passes
   // between two barriers".

@@ -93,7 +93,7 @@ std::pair<Count, Dual> close(AnyMatrix costs, const std::string& stored, bool ma
   Count ends = 0;
   Dual least = 0;
   Vertex lengths[2];
-  // Threads of a host lower slacks at once, without shares of a frontier.
+  // Threads of a host lower slacks directly, without shares of a frontier.
   const ForestColumns<Dual> forest{static_cast<Vertex>(reached.size()), mate.data(), v.data(), slack.data(),
                                    predecessor.data(), covered.data(), reached.data(), &ends, nullptr, nullptr, 1};
   auto frontier = pass_over(next, u, v, covered);

@@ -9,7 +9,7 @@ namespace {
 struct Moment {
   Count nanoseconds, ticks;
 
-  // The system may stop this thread between two readings. Of several tries the one counts in which fewest ticks passed.
+  // The system may stop this thread between two readings. The try in which fewest ticks passed counts.
   static Moment now() {
     constexpr int TRIES = 16;
     Moment moment{};

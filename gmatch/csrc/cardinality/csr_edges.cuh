@@ -26,8 +26,8 @@ struct CsrEdges {
   };
   DEVICE Range columns_of(Vertex row) const { return {begin(row), end(row)}; }
 
-  // Several warps read a longer row, in pieces of this size. Pieces of 64 and 128 edges are as fast and pieces of 1024 slower,
-  // and shares of 128 to 1024 rows are alike: benchmarks/log/cardinality_gpu.md, "Sizes of levels, blocks, shares and pieces".
+  // Several warps read a longer row, in pieces of this size. Pieces of 64 and 128 edges are as fast, and pieces of 1024 slower.
+  // Shares of 128 to 1024 rows are as fast: benchmarks/log/cardinality_gpu.md, "Sizes of levels, blocks, shares and pieces".
   static constexpr int EDGES_OF_PIECE = SHORT_LISTS ? 4 : 256;
   static constexpr Vertex FULL_SHARE = SHORT_LISTS ? 8 : 256;  // rows of a frontier that keep a part of a team busy
 
@@ -143,7 +143,7 @@ struct CsrEdges {
   template <class Team, class Forest>
   DEVICE Count expand_level(const Steps<Team>& steps, const Forest& forest, Vertex level) const {
     Count inspected = 0;
-    // A call for each row takes a tenth of the time of a search on a host.
+    // In line: a call for each row takes a tenth of the time of a search on a host.
     const auto expand_row = [&](Vertex row, Vertex root) INLINED {
       const RowAndMate seen = look_at(steps.team, forest.matching, row);
       if (!forest.grows(steps.team, root)) return;

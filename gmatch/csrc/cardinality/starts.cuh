@@ -143,15 +143,16 @@ struct CheapMatching {
   }
 
  private:
-  // Up to 4 threads, one thread fits rows one by one, without proposals. Two threads took 3 to 6 times as long with proposals:
-  // benchmarks/log/cardinality_host.md, "One thread of up to four does the first fit". Not measured with more than two threads.
+  // In a team of up to 4 threads one thread fits all rows, without proposals. Two threads with proposals took 3 to 6 times as
+  // long: benchmarks/log/cardinality_host.md, "One thread of up to four does the first fit". Not measured with more than two
+  // threads.
   static constexpr int FEW_THREADS = 4;
   static constexpr int TURN_BITS = 31, TRIES_BITS = 28;
   // A row that has tried this many columns stays free, and the search will match it.
   static constexpr Count MOST_TRIES = (Count{1} << TRIES_BITS) - 1;
   static constexpr Count NOBODY = (Count{LAST_CLASS} << TURN_BITS | LAST_VERTEX) << TRIES_BITS;
-  // A row mostly finds a column soon: it looks at the first 4 columns one by one, and at 8 at once after them. Measured with
-  // this number only: benchmarks/log/cardinality_gpu.md, "`auto` starts from the fit in order of degrees on skewed graphs".
+  // A row mostly finds a column soon: it looks at the first 4 columns one by one, and then at 8 at once. Other numbers were
+  // not tried: benchmarks/log/cardinality_gpu.md, "`auto` starts from the fit in order of degrees on skewed graphs".
   static constexpr Count FIRST_LOOKS = 4;
 
   DEVICE Count first_proposal(Vertex row) const {

@@ -75,9 +75,9 @@ template <class Team, class Use>
 DEVICE Vertex each_tile_of_block(const Team& team, Vertex num_columns, Count count, Count most, Use use) {
   const Count width = static_cast<Count>(Team::TILE) * team.lanes(), tiles = (num_columns + width - 1) / width;
   const Count groups = team.size() / team.lanes();
-  // Each lane group gets about 4 tiles, so that groups end together. A share has at least 4 rows (not measured: the rows that a
-  // group reads at once). 1 tile is slower for 1024 columns, 16 are slower up to 4096: benchmarks/log/core_gpu.md, "Thresholds
-  // measured again".
+  // Each lane group gets about 4 tiles, so that groups end together. 1 tile is slower for 1024 columns, 16 tiles for up to 4096
+  // columns: benchmarks/log/core_gpu.md, "Thresholds measured again". A share has at least the 4 rows that a group reads at once
+  // (not measured).
   constexpr Count TASKS_OF_A_GROUP = 4, FEWEST_ROWS = 4;
   Count shares = tiles == 0 ? 1 : TASKS_OF_A_GROUP * groups / tiles;
   if (team.alone()) shares = 1;
@@ -139,7 +139,7 @@ DEVICE double rounding_of(double u, double v) {
   return ROUNDINGS * ((u < 0 ? -u : u) + (v < 0 ? -v : v));
 }
 
-// The entries that a pass has listed: their places, row * columns + column, and slacks. There may be more than there is room for.
+// The entries that a pass has listed: their places, row * columns + column, and slacks. `found` may be more than `room`.
 template <class Dual>
 struct ListedEntries {
   Count* places;  // [room]
@@ -148,7 +148,7 @@ struct ListedEntries {
   Count* found;   // [1] how many there are
 };
 
-// Lists, in any order, the entries of listed rows with a slack, cost - v - u, of at most `most`, up to rounding.
+// Lists, in any order, the entries of listed rows whose slack, cost - v - u, is at most `most`, up to rounding.
 template <class Team, class Stored>
 DEVICE void list_entries_up_to(Team& team, const DenseCosts<Stored>& costs,
                                const BlockPass<typename DenseCosts<Stored>::Dual>& pass,
@@ -374,13 +374,13 @@ DEVICE void expand_frontier(Team& team, const DenseCosts<Stored>& costs,
   join_forest(team, columns, frontier.num_listed > 0 ? shares : 0, forest);
 }
 
-// What a rank tells the others of its forest, beside the number of ends, and what it works in.
+// What a rank tells the others of its forest beside the number of ends; and memory to work in.
 template <class Dual>
 struct ToldOfForest {
   Flag* brought;    // [num_rows] the rows that its columns have brought
   Dual* least;      // [1] the least slack outside the forest
-  Vertex* next;     // [num_rows] to work in: a frontier
-  Vertex* lengths;  // [2] to work in: of this frontier and the next
+  Vertex* next;     // [num_rows] work memory: a frontier
+  Vertex* lengths;  // [2] work memory: lengths of this frontier and of the next
 };
 
 // A dual step of theta for the columns: lowers the slacks outside the forest and the duals inside it (Date and Nagi 2016,
@@ -397,7 +397,7 @@ DEVICE void lower_slacks(Team& team, Count columns, Dual theta, const ForestColu
   });
 }
 
-// A dual step, if theta is not 0; then levels from a frontier on, until the columns of this rank bring no more rows.
+// A dual step if theta is not 0. Then levels from a frontier on, until the columns of this rank bring no more rows.
 template <class Team, class Stored>
 DEVICE void close_forest(Team& team, const DenseCosts<Stored>& costs,
                          const BlockPass<typename DenseCosts<Stored>::Dual>& given,
@@ -419,7 +419,7 @@ DEVICE void close_forest(Team& team, const DenseCosts<Stored>& costs,
   int turn = 0;
   do {
     expand_frontier(team, costs, frontier, forest);
-    if (team.rank() == 0) told.lengths[turn ^ 1] = 0;  // all threads have read it before they expanded
+    if (team.rank() == 0) told.lengths[turn ^ 1] = 0;  // all threads read it before they expanded the frontier
     team.each(forest.num_rows, [&](Count row) {
       if (forest.reached[row] == 0) return;
       told.brought[row] = 1;

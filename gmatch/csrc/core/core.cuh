@@ -24,8 +24,8 @@ struct Core {
   static constexpr bool FEW_COLUMNS = true;
   static constexpr bool LEAVES_OUT = true;
   static constexpr Vertex STRATA = RowPass<Stored>::STRATA;
-  // Entries of a row at most; it begins with the best two of a stratum. Not measured since rows read the matrix again. The 64
-  // places beside these take what repricing adds.
+  // Entries of a row at most. It begins with the best two of a stratum. 64 more places take what repricing adds. Not measured
+  // since rows read the matrix again.
   static constexpr Vertex ROOM = SHORT_LISTS ? 66 : 128;
 
   // Sums over all rows.
@@ -344,7 +344,7 @@ struct Core {
 
   // How far apart the relevant entries of a row lie: from the distances of its worst entry, and of the nearest second entry of a
   // stratum, to the best. Among even costs the worst is 20 times as far. An entry much farther is as good as forbidden. 2^7 and
-  // 2^11 are level: benchmarks/log/core_gpu.md, "Thresholds measured again".
+  // 2^11 are as fast: benchmarks/log/core_gpu.md, "Thresholds measured again".
   static DEVICE Dual spread_of(Dual worst, Dual near) {
     constexpr Dual FAR = 1 << 9;
     return near > 0 && near < worst / FAR ? near * FAR : worst;

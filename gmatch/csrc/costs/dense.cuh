@@ -45,7 +45,7 @@ struct RoughOf<double> {
   using type = double;
 };
 // Somewhat more than x: by far more than a few roundings can change it. MARGIN is 32 units in the last place of a float, and 64
-// of a double: a bound of an error, which no clock decides.
+// of a double: a bound of an error.
 template <class Rough, class Dual>
 DEVICE Rough roughly_above(Dual x) {
   constexpr Rough MARGIN = sizeof(Rough) == 4 ? Rough{1} / (1 << 18) : Rough{1} / (1LL << 46);

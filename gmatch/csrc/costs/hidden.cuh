@@ -3,11 +3,11 @@
 #include "team/team.cuh"
 
 // How much larger than a cost, for each row, a dual must be to hide it. Costs that are all of one kind stay below: of
-// uniform costs one in a thousand is smaller than the largest dual by a factor of the number of rows. The time is level from
-// 32 to 8,192: benchmarks/log/sentinels.md, "Thresholds measured again".
+// uniform costs one in a thousand is smaller than the largest dual by a factor of the number of rows. 32 to
+// 8,192 are as fast: benchmarks/log/sentinels.md, "Thresholds measured again".
 constexpr double HIDES = 512;
 // The share that must be hidden of the pairs that cost neither nothing nor the most. One is enough where most pairs have the
-// largest costs of the matrix. 1 in 2 to 1 in 32 are level there.
+// largest costs of the matrix. 1 in 2 to 1 in 32 are as fast.
 constexpr Count HIDDEN_SHARE = 8;
 
 // Whether too many pairs are hidden, of `rows` pairs. `greatest` and `nothing` count the pairs that cost the most and nothing.

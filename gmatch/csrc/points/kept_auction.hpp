@@ -72,12 +72,12 @@ class KeptAuction {
   Vertex mate(Vertex row) const { return mate_[row]; }
 
  private:
-  // "Thresholds measured again" in benchmarks/log/points.md: 8 and 15 bids take 1.02 to 1.05 times as long, 240 are level, and so
-  // are 1 row in 500 to 1 in 40,000, and 0 to 8 bids of PATIENCE.
+  // benchmarks/log/points.md, "Thresholds measured again". BIDS_PER_ROW of 8 and 15 take 1.02 to 1.05 times as long, and 240 are
+  // as fast. So are FEW of 500 to 40,000, PATIENCE of 0 to 8, and AHEAD of 2 to 32.
   static constexpr int BIDS_PER_ROW = 60;  // bids of a phase, for each row; then the phase ends
   static constexpr int FEW = 10000;   // free rows are few at 1 in 10,000
   static constexpr int PATIENCE = 2;  // bids for each row of the problem, once few are free
-  static constexpr std::size_t AHEAD = 8;  // rows by which a bid looks ahead in memory; 2 to 32 are level there
+  static constexpr std::size_t AHEAD = 8;  // rows by which a bid looks ahead in memory
   static constexpr int ENTRIES_OF_A_BID = 64;  // entries that a bid counts for, see Poll
 
   // benchmarks/log/points.md, "An auction in blocks, which bid side by side".

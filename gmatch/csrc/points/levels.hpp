@@ -202,16 +202,16 @@ class Level {
   }
 
  private:
-  // Names of headings below are of benchmarks/log/points.md. "Thresholds measured again" has all numbers of speed without another
-  // name. Numbers of roundings are bounds, which no clock decides.
+  // Headings named below are in benchmarks/log/points.md. Numbers of speed without a heading are of "Thresholds measured again"
+  // there. Numbers of roundings are bounds of errors.
   //
-  // The first pairs of the core: for each row, and for each column. 4 of a row instead of 8 take 1.3 times as long, 16 are level.
+  // The first pairs of the core: for each row, and for each column. 4 of a row take 1.3 times as long as 8, 16 are as fast.
   static constexpr int BEST_COLUMNS = 8, BEST_ROWS = 4;
-  // How many far pairs of a coarse row are kept for each doubling of the distance. 3 take 1.1 times as long. Without far pairs a
-  // ring takes 1.3 times as long.
+  // Far pairs of a coarse row that are kept for each doubling of the distance. 3 take 1.1 times as long. Without far pairs a ring
+  // takes 1.3 times as long.
   static constexpr int FAR_PAIRS = 1;
-  // Epsilon as a multiple of the gap: it begins at 1, is divided by STEP after each phase, and ends at LAST. 2 and 25 instead of
-  // 6 take 1.15 times as long.
+  // Epsilon as a multiple of the gap: it begins at 1, is divided by STEP after each phase, and ends at LAST. STEP of
+  // 2 and 25 takes 1.15 times as long.
   static constexpr double STEP = 6, LAST = 1e-6;
   // With a gap the trees are asked up to ASKS times before the core says that the gap is met. That begins once epsilon is at most
   // ASKED_FROM times the first epsilon: "Within a gap: the trees are asked twice while epsilon is large, the last rows are
@@ -220,10 +220,10 @@ class Level {
   static constexpr double ASKED_FROM = 0.05;
   // The least epsilon for whole costs. A smaller one would only exchange tied pairs.
   static constexpr double LEAST_OF_WHOLE = 0.125;
-  // The finish begins once fewer than 1 row in 1,000 finds new pairs. 1 in 4,000 and 1 in 10,000 are level, 1 in 100 takes 1.1
-  // times as long.
+  // The finish begins once fewer than 1 row in 1,000 finds new pairs. 1 in 4,000 and 1 in 10,000 are as fast, 1 in 100 takes
+  // 1.1 times as long.
   static constexpr Vertex FEW_FIND = 1000;
-  // After the finish has given up, it is tried again once 1/8 as many rows find new pairs. 1/2 and 1/32 are level.
+  // After the finish has given up, it is tried again once 1/8 as many rows find new pairs. 1/2 and 1/32 are as fast.
   static constexpr Vertex LESS = 8;
   // The auction is held again if more than this share of the rows found new pairs: "An auction is held again if a tenth of the
   // rows found pairs; pairs are kept from one auction to the next".

@@ -33,8 +33,8 @@ class CoreSample {
   // of 8 normal numbers, which a core solves in a twentieth of the time, want 44 different columns. See "A core is given up where
   // more than 44 of 64 columns and rows want each other" and "Thresholds measured again" in benchmarks/log/core_host.md.
   static constexpr Vertex FEWEST_WANTED = 36, MOST_MUTUAL = 44;
-  // On average, between the scale of a row and the scale of all rows. Rows of different scales have 3.1 and more, U**20 has 1.8
-  // to 2.2, and all others at most 1.4: "Thresholds measured again" there.
+  // Bits between the scale of a row and the scale of all rows, on average. Rows of different scales have 3.1 and more,
+  // U**20 has 1.8 to 2.2, and all others have at most 1.4: "Thresholds measured again" there.
   static constexpr double MOST_BITS = 2.5;
 
   void look_at(Vertex row) {

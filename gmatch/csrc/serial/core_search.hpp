@@ -73,8 +73,9 @@ class PricedRows {
 
   // If many rows want the same columns, most searches need most of the matrix, one after the other. If all columns are to be
   // matched, a dense search or an auction in the matrix is then faster. Points in the plane start with at least 0.84 of the
-  // pairs; numbers and points of clusters, whose rows would be read too often, with less. See "A core is given up where its start
-  // pairs fewer than 13 in 16 rows" in benchmarks/log/core_host.md. 1 in 16: "When the core on the host gives up".
+  // pairs, numbers and points of clusters with less: their rows would be read too often. See "A core is given up where its start
+  // pairs fewer than 13 in 16 rows" in benchmarks/log/core_host.md. 1 in 16 if columns may stay free: "When the core on the
+  // host gives up" there.
   void note_start(Count start_size) {
     const Count enough = num_rows == num_columns ? num_rows / 16 * 13 : num_rows / 16;
     gives_up_ |= start_size < enough;
@@ -99,9 +100,9 @@ class PricedRows {
   Dual bound(Vertex row) const { return about_[row].bound; }
 
  private:
-  static constexpr Vertex SAMPLE = 64;  // rows that tell how many ties there are; 8 and 256 rows tell it as well
-  // How often a row is priced before it is priced deeper: 2 to 24 times are alike. Fewer entries than DEPTHS has in its first
-  // line are slower, and so are twice as many: benchmarks/log/core_host.md, "Thresholds measured again".
+  static constexpr Vertex SAMPLE = 64;  // rows that tell how many ties there are; 8 to 256 are as fast
+  // How often a row is priced before it is priced deeper: 2 to 24 times are as fast. 0.4 and 1.8 times the entries in the
+  // first line of DEPTHS take 1.10 and 1.16 times as long: benchmarks/log/core_host.md, "Thresholds measured again".
   static constexpr int TIMES = 6;
   // Rows of each depth; a deeper one is known whole.
   static constexpr int WHOLE = 5;

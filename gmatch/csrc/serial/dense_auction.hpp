@@ -54,9 +54,9 @@ class DenseAuction {
   // The numbers of this class were measured in benchmarks/log/shortest_paths.md, "Thresholds measured again".
   // Epsilon in units of the typical spread of a row: powers of two, from 2 ** FIRST to 2 ** LAST.
   static constexpr int FIRST = 0, LAST = -21, STEP = 3;
-  static constexpr int PRECISION = 44;  // bits by which costs may exceed epsilon, of the 52 of a double; 36 and 48 are level
-  static constexpr Vertex LEFT = 200;   // one row of 200 may be left at the end of an epsilon
-  static constexpr Count BIDS_PER_ROW = 16;  // for an epsilon; with 4 searches begin from poor duals
+  static constexpr int PRECISION = 44;  // bits by which costs may exceed epsilon, of the 52 of a double; 36 and 48 are as fast
+  static constexpr Vertex LEFT = 200;   // 1 row in 200 may stay free at the end of an epsilon
+  static constexpr Count BIDS_PER_ROW = 16;  // for an epsilon; with 4 bids, searches begin from poor duals
 
   auto scan(Vertex row) {
     ++counters_.rows_scanned;

@@ -164,9 +164,9 @@ __attribute__((target("avx2"))) auto run_in_32_bytes(Arguments... arguments) {
 #endif
 
 // Pass::run<BYTES>(arguments...) for a row of `row_bytes` bytes, compiled for registers of BYTES bytes. What the lanes have
-// found is put together at the end of a row: that takes longer in the widest registers, so they are for rows of 384 bytes and
-// more. On an EPYC of 2024 doubles gain from 256 bytes on, and integers of 32 bits from 600 on; 256 to 400 bytes of them lose a
-// tenth (benchmarks/log/small_calls.md).
+// found is put together at the end of a row. That takes longer in the widest registers, so they are for rows of 384 bytes and
+// more. On an EPYC of 2024 doubles gain from 256 bytes on. Integers of 32 bits lose up to a tenth from 256 to 400 bytes, and
+// nothing from 600 bytes on: benchmarks/log/small_calls.md, "The widest registers for rows from 384 bytes on".
 constexpr int SHORTEST_ROW = 32;  // has a register of whole lanes
 template <class Pass, class... Arguments>
 inline auto run_in_lanes([[maybe_unused]] std::size_t row_bytes, Arguments... arguments) {

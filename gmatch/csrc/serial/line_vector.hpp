@@ -1,7 +1,8 @@
 // line_vector.hpp: vectors for scans. They begin at a line of the cache.
 //
-// A register of 64 bytes that is not at the beginning of a line lies across two lines, and takes twice as long to load and to
-// store. Memory of the system begins 16 bytes after a line, so that each register did.
+// A register of 64 bytes that does not begin at a line lies across two lines, and takes twice as long to load and to store.
+// Memory of the system begins 16 bytes after a line, so each register would lie across two: benchmarks/log/core_host.md, "Memory
+// of scans begins at a line of the cache".
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,7 @@ struct LineAllocator {
   T* allocate(std::size_t number) {
     auto* const begin = static_cast<unsigned char*>(::operator new(number * sizeof(T) + LINE));
     const auto skipped = static_cast<unsigned char>(LINE - reinterpret_cast<std::uintptr_t>(begin) % LINE);
-    begin[skipped - 1] = skipped;  // 1 to LINE
+    begin[skipped - 1] = skipped;  // 1 to LINE; deallocate reads it
     return reinterpret_cast<T*>(begin + skipped);
   }
   void deallocate(T* items, std::size_t) {
@@ -28,7 +29,7 @@ struct LineAllocator {
     ::operator delete(first - first[-1]);
   }
 
-  // Numbers without a first value are left open.
+  // Without a value, numbers stay uninitialised.
   template <class Item>
   void construct(Item* item) {
     ::new (static_cast<void*>(item)) Item;

@@ -60,11 +60,11 @@ struct RowScan {
     return run_in_lanes<FindLeast>(sizeof(Work) * num_columns, rows, num_columns);
   }
 
-  // Lowers v to the costs - u of two rows, `row` and the one after it, and notes which of them is less: the first, if both are.
-  // Returns the least costs of the next two rows: these come from memory while the first two, which are near, are looked at.
+  // Lowers v to the costs - u of two rows, `row` and the row after it. Notes which row is less, the first if they are equal.
+  // Returns the least costs of the next two rows, which come from memory while the first two, in the cache, are read.
   static LeastOfTwo lower_columns(const TwoRows& rows, const TwoRows& next, Vertex row, Vertex num_columns, Work* v,
                                   Index* least_row) {
-    // Few values of lanes are combined at the end, so the widest registers pay from a fourth of the length on.
+    // Few values of lanes are combined at the end, so the widest registers are faster from a fourth of the length on.
     return run_in_lanes<LowerColumns>(sizeof(Work) * 4 * num_columns, rows, next, row, num_columns, v, least_row);
   }
 
@@ -286,7 +286,7 @@ struct RowScan {
     return costs<BYTES>(entries) - load<Work, COUNT<BYTES>>(v);
   }
 
-  // The least costs of two rows so far, by lanes of whole registers, and those of the columns after these.
+  // The least costs of two rows so far, by lanes of whole registers, and then by the columns after them.
   template <int BYTES>
   struct Minima {
     Vector<BYTES> in_lanes[2] = {all<Work, COUNT<BYTES>>(FAR), all<Work, COUNT<BYTES>>(FAR)};

@@ -51,8 +51,7 @@ struct StoredRows {
 constexpr Vertex ROWS_KEPT = 4;
 
 // Rows whose entries are narrow, lie apart in memory, or may be too large beside a limit: copied for each scan, if need be. They
-// are read by pointers to functions, so that a solver is compiled once for all that costs
-// may be stored as.
+// are read by pointers to functions, so that a solver is compiled once for all types of stored costs.
 template <class Work_>
 class CopiedRows {
  public:

@@ -158,22 +158,23 @@ class ShortestPathSolver {
 
   // Floats can bid for ever, by less and less: the augmenting row reduction ends after this many bids for each row. They
   // cost less than the paths that they save, which are longer in large problems. A second sweep, as in the paper, costs more.
-  // See "`jv` bids in one sweep, not two" in benchmarks/log/shortest_paths.md. Other names of headings below are of this file.
+  // See "`jv` bids in one sweep, not two" in benchmarks/log/shortest_paths.md. Headings without a file are in this log.
   Count bids_per_row() const { return num_columns_ < 150 ? 1 : 2; }
-  // It looks whether bids match rows each time that a quarter of num_rows have bid, unless there are few rows.
+  // Four times for each num_rows bids it looks whether bids match rows, unless there are few rows. See "Bids end if rows only
+  // displace each other" in benchmarks/log/core_host.md.
   static constexpr Vertex LOOKS_PER_ROW = 4;
   // The end of a path that is no column.
   static constexpr Vertex WAY_OUT = NONE - 1;
   // It gives up if searches have done, or may still do, this number of passes over the matrix: a core takes the time of 2 to 10.
-  // "The matrix first, the core where searches take long"; 1 to 6 are level.
+  // "The matrix first, the core where searches take long"; 1 to 6 are as fast.
   static constexpr Count MANY_PASSES = 3;
-  // A start from duals gives them up after this many rounds. 1 to 64 are level: "Thresholds measured again".
+  // A start from duals gives them up after 8 rounds. 1 to 64 are as fast: "Thresholds measured again".
   static constexpr int MAX_ROUNDS = 8;
-  // No auction is held for fewer rows, whose searches are short. 8 to 32 rows are level. With 256 products of 250 rows take 1.5
-  // to 2.8 times as long: "Thresholds measured again".
+  // No auction is held for fewer than 64 rows, since their searches are short. 8 to 32 rows are as fast. With 256 in the
+  // place of 64, products of 250 rows take 1.5 to 2.8 times as long: "Thresholds measured again".
   static constexpr Vertex FEW_ROWS = 64;
-  // A start leaves many rows free if it leaves one row in three: rows want the same few columns then. One row in 2 is too late
-  // for prices of columns, and one in 6 or 12 is level: "Thresholds measured again".
+  // A start leaves many rows free if it leaves one row in three: rows want the same few columns then. With one in two,
+  // column prices take 2.8 times as long. One in 6 or 12 is as fast: "Thresholds measured again".
   static constexpr std::size_t MANY_FREE = 3;
   // If most pairs have the greatest cost, 1 free row in 10 is many. Points with 5 to 60 others within reach leave 0.09 to 0.42 of
   // the rows free, 5 to 20 cheap pairs anywhere in a row 0.02 to 0.07. See benchmarks/log/ties_and_gates.md, "Ties at the
@@ -349,7 +350,7 @@ class ShortestPathSolver {
   }
 
   using TwoRows = typename Scan::TwoRows;
-  // The row, and the one after it. A last row stands for both.
+  // The row and the row after it. The last row stands for both.
   TwoRows two_rows(Vertex row) {
     const Entry* const entries = scan(row);
     return {{entries, row + 1 < num_rows_ ? scan(row + 1) : entries}, {Work{0}, Work{0}}};
@@ -416,7 +417,7 @@ class ShortestPathSolver {
 
   // Whether the searches for the remaining rows of `rows`, by what searches before have scanned, will take longer than
   // an auction, which scans each row thirty to a hundred times, at half the time a scan. They begin short and become longer. 1 to
-  // 32 passes in the place of 8, and 25 to 100 passes in the place of 100, are level: "Thresholds measured again".
+  // 32 passes in the place of 8, and 25 to 100 in the place of 100, are as fast: "Thresholds measured again".
   bool takes_long(std::size_t rows, Count scans) const {
     const bool has_many = is_many(rows);
     return take_long(rows, scans, has_many ? 1 : 8, has_many ? 10 : 100);
@@ -452,8 +453,7 @@ class ShortestPathSolver {
     take_best_columns();
   }
 
-  // Whether rows only displace each other: many would be free after all bids, though bids matched as many rows from now on as
-  // since the look before.
+  // Whether rows only displace each other: after all bids many rows would be free, at the pace since the last look.
   bool are_vain(std::size_t free_before, std::size_t free_now, Count looks_left) const {
     const std::size_t matched = (free_before - free_now) * static_cast<std::size_t>(looks_left);
     return matched < free_now && is_many(free_now - matched);
@@ -652,7 +652,7 @@ bool is_enough(const ShortestPathOptions<Dual>& options) {
          options.greatest_cost - options.least_cost <= Limits::MAX_RANGE && !options.start_from_duals;
 }
 
-// As is_enough, for entries as they are stored, which a limit does not bound.
+// As is_enough, for stored entries, which a limit does not bound.
 template <class Work, class Stored, class Dual>
 bool is_enough_for_stored(const DenseCosts<Stored>& costs, ShortestPathOptions<Dual> options) {
   if (costs.limit < costs.infinite()) options.greatest_cost = std::max(options.greatest_cost, options.greatest_entry);
@@ -782,8 +782,8 @@ Vertex solve_copied(const DenseCosts<Cost>& costs, const int* copies, const Shor
 
 // As solve_by_shortest_paths, in a copy of whole numbers of 32 bits: scans read each entry many times, and twice as many entries
 // of 32 bits at once. Nothing is solved if an entry is not whole, or if the copy is not worthwhile: it must be small, and 32 bits
-// must leave room for an auction. With a limit each entry is read once to three times: a copy takes longer. Duals of whole
-// numbers are whole, so rounding hides no cost in them. Entries of a row lie side by side.
+// must leave room for an auction. With a limit a copy takes longer, since each entry is read only one to three times. Duals of
+// whole numbers are whole, so rounding hides no cost in them. Entries of a row lie side by side.
 template <class Stored>
 std::optional<Vertex> solve_if_whole(const DenseCosts<Stored>& costs,
                                      const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options,

@@ -89,7 +89,7 @@ class SparseShortestPathSolver {
  private:
   static constexpr Count NO_EDGE = -1;
   // Sweeps of the augmenting row reduction, as in the paper, and bids of a sweep for each row: floats can bid for ever, by less
-  // and less. 1 to 8 sweeps and 1 to 16 bids are alike: benchmarks/log/sparse.md, "Thresholds measured again".
+  // and less. 1 to 8 sweeps and 1 to 16 bids are as fast: benchmarks/log/sparse.md, "Thresholds measured again".
   static constexpr int SWEEPS = 2;
   static constexpr Count BIDS_PER_ROW = 4;
 
@@ -286,7 +286,7 @@ class SparseShortestPathSolver {
   }
 
   // Phases of depth-first searches along pairs without slack, each column visited once in a phase, until one finds a path for at
-  // most 1 free row in 16. 1 in 4 to 1 in 64 are alike: benchmarks/log/sparse.md, "Thresholds measured again".
+  // most 1 free row in 16. 1 in 4 to 1 in 64 are as fast: benchmarks/log/sparse.md, "Thresholds measured again".
   void match_along_tight_paths() {
     std::vector<Vertex> visited(costs_.num_columns, NONE);
     least_.resize(costs_.num_rows);

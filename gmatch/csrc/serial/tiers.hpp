@@ -165,7 +165,7 @@ class TierScan {
     const Lanes<double, LANES> rounded = left - right, back = rounded - left;
     return {rounded, (left - (rounded - back)) - (right + back)};
   }
-  // By how much cost - v of a finite cost is below the same of a pair, in numbers of twice the digits: the most, at least 0.
+  // By how much the least cost - v of a row lies below cost - v of its pair, in numbers of twice the digits; at least 0.
   static double largest_gap(const double* costs, const double* v, const Difference<1>& of_pair, Vertex num_columns) {
     if (num_columns < static_cast<Vertex>(SHORTEST_ROW / sizeof(double))) {
       return LargestGap::run<sizeof(double)>(costs, v, of_pair, num_columns);

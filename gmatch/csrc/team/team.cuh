@@ -80,7 +80,7 @@ constexpr Vertex LAST_VERTEX = 0x7fffffff;   // above every vertex
 
 #define DEVICE __device__ __forceinline__
 #define DEVICE_APART __device__ __noinline__
-#define INLINED  // of a lambda, whose device code is in line anyway
+#define INLINED  // device code of a lambda is in line anyway
 // An entry point. A macro ENTRY_name before the source says whether it is wanted, 1 or 0. An entry point that is not wanted
 // is a template that is never used, and costs no time.
 #define PROGRAM(name, block_limit) PROGRAM_IF(ENTRY_##name, name, block_limit)
@@ -119,7 +119,7 @@ DEVICE char* block_memory() {
 template <class T>
 DEVICE T streamed(const T* cell) { return __ldcs(cell); }
 
-// Reads a cell that nobody changes, by way of the cache beside the block.
+// Reads a cell that nobody changes through the read-only cache of the multiprocessor.
 template <class T>
 DEVICE T cached(const T* cell) { return __ldg(cell); }
 
@@ -528,8 +528,8 @@ class Barrier {
   }
 
  private:
-  // Looks at the counter before the thread yields. Not decided: on two cores with a load of 10, 0 to 10,000 looks took from a
-  // half to four times as long (benchmarks/log/cardinality_host.md, "Thresholds measured again").
+  // Looks at the counter before the thread yields. Not decided: on two cores with a load of 10, other processes change the time
+  // more than this number does (benchmarks/log/cardinality_host.md, "Thresholds measured again").
   static constexpr int SPINS = 1000;
   const int size_;
   std::atomic<int> arrived_{0};
@@ -549,7 +549,7 @@ class [[nodiscard]] HostTeam {
   // team does thin levels alone" in benchmarks/log/cardinality_host.md.
   static constexpr int LANES = 1, TILE = 512, AT_ONCE = 1, ROWS_AT_ONCE = 1, SMALL_STEP = 64;
   // benchmarks/log/cardinality_host.md: "A thread keeps joined rows back until it has 64", and "The host looks ahead along wide
-  // frontiers", where 3 or 10 rows ahead instead of 6 are level.
+  // frontiers", where 3 or 10 rows ahead instead of 6 are as fast.
   static constexpr int KEEPS_BACK = SHORT_LISTS ? 3 : 64, AHEAD = 6;
   static constexpr bool PASSES = false, IS_GRID = false, STREAMS = false, HAS_PARTS = false, IS_FAR = false;
   static constexpr bool INPUT_CHANGES = true;
