@@ -248,7 +248,7 @@ def test_standard_input(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.
     for content in (
         b"4 1 3\n2 0 5\n3 2 2\n",
         b"3\n4 1 3 2 0\n5 3 2 2\n",
-        gzip.compress(b"4,1,3\n2,0,5\n3,2,2"),
+        gzip.compress(b"4,1,3\n2,0,5\n3,2,2", mtime=0),
         array.getvalue(),
     ):
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
