@@ -73,7 +73,9 @@ def classical(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
             found.u[forest.rows] += theta
             found.v[forest.columns] -= theta
             found.counts["dual_steps"] += 1
-        band = _gathered(ranks, part, found, band.next_width(n) if band.width > 0 else width)
+        if band.width > 0:
+            width = band.next_width(n)
+        band = _gathered(ranks, part, found, width if width < part.far else 0)
         search = found.clocked("search", partial(root.search, found, band))
         told = of_root(ranks, 2 * (n + m) + len(COUNTED), part.dual_type, search)
         found.counts["bands"] += 1
@@ -148,7 +150,7 @@ def _take(found: Found, told: Any) -> _Forest:
 def _next_step(part: Part, found: Found, forest: _Forest, band: _Band) -> tuple[Any, Any]:
     """The least slack of this rank between the forest and the columns outside it, and the width of the next band.
 
-    The slack is far if no edge leaves the forest. The width is far if it follows from the last band.
+    The slack is far if no edge leaves the forest. The width is far if it follows from the last band, or if rows tie.
     """
     theta = width = part.far
     if 0 in part.extent:
@@ -160,7 +162,7 @@ def _next_step(part: Part, found: Found, forest: _Forest, band: _Band) -> tuple[
         slacks = (least - found.u[part.rows][rows])[least < part.far]
         theta = max(slacks.min(), 0) if len(slacks) else theta
     if band.width == 0:
-        width = _width_of_sample(part, found)
+        width = _width_of_sample(part, found) or part.far  # rows of other ranks may not tie
     return theta, width
 
 
