@@ -327,6 +327,22 @@ def test_narrow_bands_of_the_classical_variant(family, room, monkeypatch):
         assert result.stats["bands"] > 1
 
 
+def test_a_rank_of_one_row_that_ties_makes_no_band_narrow():
+    cost = -np.outer(np.arange(89) + np.e, np.arange(89) + np.pi) / 7
+    result = gmatch.lap(gmatch.RowBlocks(np.split(cost, [1, 88])), method="classical")
+    assert_proven(cost, result)
+    assert result.stats["bands"] < 20  # 1674 of width 0
+
+
+def test_many_bands_do_not_round_pairs_away(monkeypatch):
+    """Each band rounds duals, until a pair has more slack than the band is wide."""
+    monkeypatch.setattr(classical, "WANTED", 1)
+    monkeypatch.setattr(classical, "ROOM", 1)
+    cost = -np.outer(np.arange(69) + np.e, np.arange(55) + np.pi) / 7
+    result = gmatch.lap(gmatch.RowBlocks(np.split(cost, [6, 39])), method="classical")
+    assert_proven(cost, result)
+
+
 @pytest.mark.parametrize(("method", "most"), [("classical", 12), ("core", 10)])
 def test_ranks_meet_a_few_times(method, most):
     """One round, or one band, whatever the number of dual steps."""

@@ -73,7 +73,9 @@ def classical(ranks: Ranks, part: Part, plan: Plan, v: Any = None) -> Found:
             found.u[forest.rows] += theta
             found.v[forest.columns] -= theta
             found.counts["dual_steps"] += 1
-        band = _gathered(ranks, part, found, band.next_width(n) if band.width > 0 else width)
+        if band.width > 0:
+            width = band.next_width(n)
+        band = _gathered(ranks, part, found, width if width < part.far else 0)
         search = found.clocked("search", partial(root.search, found, band))
         told = of_root(ranks, 2 * (n + m) + len(COUNTED), part.dual_type, search)
         found.counts["bands"] += 1
@@ -148,7 +150,7 @@ def _take(found: Found, told: Any) -> _Forest:
 def _next_step(part: Part, found: Found, forest: _Forest, band: _Band) -> tuple[Any, Any]:
     """The least slack of this rank between the forest and the columns outside it, and the width of the next band.
 
-    The slack is far if no edge leaves the forest. The width is far if it follows from the last band.
+    The slack is far if no edge leaves the forest. The width is far if it follows from the last band, or if rows tie.
     """
     theta = width = part.far
     if 0 in part.extent:
@@ -160,7 +162,7 @@ def _next_step(part: Part, found: Found, forest: _Forest, band: _Band) -> tuple[
         slacks = (least - found.u[part.rows][rows])[least < part.far]
         theta = max(slacks.min(), 0) if len(slacks) else theta
     if band.width == 0:
-        width = _width_of_sample(part, found)
+        width = _width_of_sample(part, found) or part.far  # rows of other ranks may not tie
     return theta, width
 
 
@@ -211,6 +213,13 @@ def _near(part: Part, found: Found, width: Any, room: int) -> Near:
     return near._replace(places=part.numbered(near.places))
 
 
+def _by_rows(keys: Any, slacks: Any) -> tuple[Any, Any]:
+    if bool((keys[1:] > keys[:-1]).all()):
+        return keys, slacks
+    order = keys.argsort()
+    return keys[order], slacks[order]
+
+
 class _Root:
     """The search of the root, on the device of its costs."""
 
@@ -221,7 +230,7 @@ class _Root:
     def search(self, found: Found, band: _Band) -> Any:
         """Dual steps and paths within the band. Returns the pairs, the columns of the forest, u, v and counts."""
         self._counts = np.zeros(len(COUNTED), np.int64)
-        edges, row_match = self._edges(band), found.row_match
+        edges, row_match = self._edges(band, found.row_match), found.row_match
         u, v = self._part.here(found.u), self._part.here(found.v)
         edges = edges._replace(slacks=self._without_rounding(edges, edges.slacks, u, v))
         row_match, reached = self._passes(edges, row_match)
@@ -236,13 +245,20 @@ class _Root:
     def _count(self, counters: Any) -> None:
         self._counts += np.array([counters.get(name, 0) for name in COUNTED])
 
-    def _edges(self, band: _Band) -> _Edges:
-        keys, slacks = band.keys, band.slacks
-        if not bool(
-            (keys[1:] > keys[:-1]).all()
-        ):  # a GPU lists in any order; ranks that have some columns have all rows
-            order = keys.argsort()
-            keys, slacks = keys[order], slacks[order]
+    def _edges(self, band: _Band, row_match: Any) -> _Edges:
+        """The edges of the band and the pairs, by rows.
+
+        Pairs have no slack, whatever the rounding of many dual steps has added to it. It may have put them outside.
+        """
+        keys, slacks = _by_rows(band.keys, band.slacks)  # a GPU lists in any order; some ranks may have all rows
+        matched = (row_match >= 0).nonzero()[0]
+        pairs = self._part.here(matched * self._part.shape[1] + row_match[matched])
+        begins, ends = (self._xp.searchsorted(keys, pairs, side=side) for side in ("left", "right"))
+        slacks[begins[begins < ends]] = 0
+        outside = pairs[begins == ends]
+        if len(outside):
+            nothing = self._xp.zeros(len(outside), slacks.dtype)
+            keys, slacks = _by_rows(self._xp.append(keys, outside), self._xp.append(slacks, nothing))
         rows, columns = divmod(keys, self._part.shape[1])
         return _Edges(rows, columns, slacks)
 
