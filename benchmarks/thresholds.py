@@ -188,7 +188,8 @@ def main(argv: list[str] | None = None) -> None:
     for threshold in options.thresholds:
         name = threshold.variable.encode()
         own = library.set_threshold(name, 0.0)
-        values = [own * factor for factor in options.factors]
+        # A number of at least 1 stays at least 1, except for a factor of 0: the program may divide by it.
+        values = [max(own * factor, min(own, 1.0)) if factor else 0.0 for factor in options.factors]
         print(f"\n| {threshold.name}, {own:g} | {' | '.join(f'{value:g}' for value in values)} |")
         print("|---|" + "---|" * len(values))
         means = [0.0] * len(values)

@@ -374,8 +374,10 @@ class _Watcher:
 
 
 def _version_of(given: Any) -> int:
-    """How often a tensor was changed in place. -1 for a list, whose matrices were copied and may change."""
-    return -1 if isinstance(given, list | tuple) or given.is_inference() else given._version
+    """How often tensors were changed in place. A list was copied: only tensors with a gradient are asked again."""
+    if isinstance(given, list | tuple):
+        return sum(each._version for each in given if getattr(each, "requires_grad", False) and not each.is_inference())
+    return -1 if given.is_inference() else given._version
 
 
 def _batch(inner: AssignmentBatch, library: _Library, given: Any) -> AssignmentBatch:

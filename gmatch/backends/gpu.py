@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -490,7 +490,7 @@ def _first_layout(device: int, *numbers: int) -> Any:
     return row
 
 
-@lru_cache(maxsize=64)
+@cache  # a launch that nobody waits for may still read it
 def _copied_layout(device: int, *numbers: int) -> tuple[Any, Any]:
     return cupy.array([numbers], np.int64), cuda.end_of_work()
 

@@ -362,6 +362,7 @@ class ShortestPathSolver {
   // Takes minima of the costs, or of costs less the least of each row. Counts for each row the columns with their minimum in it.
   void reduce_columns(bool by_rows) {
     clear_matching();
+    if (num_rows_ == 0) return;
     std::fill_n(v_, num_columns_, FAR);
     std::fill_n(predecessor_, width_, Index{NONE});
     TwoRows rows = two_rows(0);
