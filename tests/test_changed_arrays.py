@@ -22,6 +22,8 @@ import scipy.sparse as sp
 
 import gmatch
 from gmatch import lap, max_matching
+from gmatch.assignment import solve
+from gmatch.assignment.programs import nothing
 
 SECONDS_PER_CALL = 0.03  # a call is repeated for this time
 Calls = Iterator[tuple[str, Callable[[], Any]]]
@@ -201,6 +203,14 @@ def test_a_call_ends_whatever_others_write(family: str) -> None:
     done = subprocess.run([sys.executable, __file__, family], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, f"{done.returncode} after {done.stdout.splitlines()[-1:]}: {done.stderr[-2000:]}"
     assert done.stdout.splitlines()[-1] == "done"
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float64"])
+def test_costs_that_forbid_nothing_and_leave_rows_free_are_told(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only costs that change during the call do so."""
+    monkeypatch.setattr(solve, "_optimum", lambda costs, *_: nothing(costs))
+    with pytest.raises(gmatch.InvalidInput, match="costs that stay as they are during the call, and these changed: 0 of 40"):
+        gmatch.lap(np.random.default_rng(0).integers(0, 99, (40, 50)).astype(dtype), certify=True)
 
 
 def main(family: str, seed: int = 0, seconds: float = SECONDS_PER_CALL) -> None:

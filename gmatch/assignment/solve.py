@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from time import perf_counter_ns
 
+import numpy as np
+
 from ..arrays import mover_to
 from ..backends.protocol import Start
+from ..errors import InvalidInput
 from ..methods import Core
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
@@ -49,6 +52,11 @@ def _solution(costs: Costs, plan: Plan) -> Solution:
         return without_ways_out(there, _optimum(problem, plan, start, names))
     solution = _optimum(there, plan, start, names)
     if solution.size < min(costs.shape):
+        if isinstance(there, DenseCosts) and (there.dual_type is np.int64 or not there.forbids):
+            raise InvalidInput(
+                f"expected costs that stay as they are during the call, and these changed: {solution.size} of "
+                f"{min(costs.shape)} rows were matched, though no pair is forbidden; give a copy that nobody writes to"
+            )
         if not plan.partial:
             raise infeasible(costs, cover_of_allowed_pairs(there, plan.threads))
         cover, parts = parts_of(there, plan.threads, names)
