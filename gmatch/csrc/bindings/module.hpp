@@ -102,6 +102,39 @@ inline std::unique_ptr<char, FreeMemory> in_large_pages(std::size_t bytes) {
   return memory;
 }
 
+// The workspace of a call. A thread keeps the last one for its next call, if it is no larger than a large page: the system
+// would have to clear the memory anew, which takes 40 to 60 us (benchmarks/log/cardinality_host.md, "What a call of 32,768 rows
+// spends beside the search").
+class WorkspaceOfThread {
+ public:
+  explicit WorkspaceOfThread(std::size_t bytes) : bytes_(bytes) {
+    // Taken away from the thread: a handler of a signal may make a call within this one.
+    if (bytes <= kept_bytes) {
+      bytes_ = kept_bytes;
+      memory_ = std::move(kept);
+    }
+    kept_bytes = 0;
+    if (memory_ == nullptr) memory_ = in_large_pages(bytes_);
+  }
+  ~WorkspaceOfThread() {
+    if (bytes_ > MOST_KEPT) return;
+    kept = std::move(memory_);
+    kept_bytes = bytes_;
+  }
+  WorkspaceOfThread(const WorkspaceOfThread&) = delete;
+  WorkspaceOfThread& operator=(const WorkspaceOfThread&) = delete;
+
+  char* get() const { return memory_.get(); }
+
+ private:
+  static constexpr std::size_t MOST_KEPT = 1 << 21;
+  static inline thread_local std::unique_ptr<char, FreeMemory> kept;
+  static inline thread_local std::size_t kept_bytes = 0;
+
+  std::unique_ptr<char, FreeMemory> memory_;
+  std::size_t bytes_;
+};
+
 // One call of a method: what its threads work on, and what they report.
 template <class AnyTask>
 class Call {
@@ -117,7 +150,7 @@ class Call {
   nb::tuple run(Count bytes, int threads, const Program& program) {
     {
       const OthersMayRun others_may_run;
-      const auto workspace = in_large_pages(bytes);
+      const WorkspaceOfThread workspace(static_cast<std::size_t>(bytes));
       task.workspace = workspace.get();
       run_on_host(threads, program);
     }
