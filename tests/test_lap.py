@@ -738,6 +738,14 @@ def test_rows_read_what_the_core_left_out(name: str, device: str) -> None:
     assert in_a_run(MISLEADING[name], device, is_short)
 
 
+def test_epsilon_grows_until_chains_of_bids_end(device: str) -> None:
+    """A row's cheapest entries differ by 10^3, and the prices of an optimum by 10^6. The search then has little to do."""
+    rng = np.random.default_rng(0)
+    cost = ((rng.permutation(2048)[:, None] - rng.permutation(2048) + 682) ** 2).astype(np.int32)
+    # 2,000 to 7,000 levels are usual; 120,000 if epsilon does not grow.
+    assert in_a_run(cost, device, lambda stats: stats["levels"] < 30_000)
+
+
 @pytest.mark.parametrize("method", ["tree", "classical", "munkres"])
 def test_every_row_finds_a_column_where_all_costs_are_equal(method: str, device: str) -> None:
     """A row takes one column at a time. A column that it gave back would be missing to rows that have passed it."""

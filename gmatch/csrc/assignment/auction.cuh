@@ -25,8 +25,12 @@ struct Auction {
   // Epsilon, in spreads of a row: powers of two, from 2 ** first down to 2 ** last, by factors of 2 ** STEP.
   static constexpr int STEP = 2, LAST_TO_SPREAD = -7;
   static constexpr int CALM_FIRST = -3;  // the first epsilon if rows want different columns
-  // A round is calm if it leaves at most 1 row in 128. Chains get 4 times as long if it leaves more than 1 in 512.
-  static constexpr Vertex FEW = 512, CALM = 128, GROWTH = 4;
+  // A round is calm if it cuts off chains for at most 1 row in FEW. Otherwise chains may get GROWTH times as long. 512 in place
+  // of 128 doubles the time of an auction for points in the plane, and none of 18 families of costs gains by it.
+  static constexpr Vertex FEW = 128, GROWTH = 4;
+  // Epsilon becomes 2^WIDER times as large while a round cuts off chains for more than 1 row in MANY.
+  static constexpr Vertex MANY = 8;
+  static constexpr int WIDER = 4;
   static constexpr Vertex COLUMNS_OF_A_BID = 4096;  // a row of 4096 columns takes as long to read as a bid
   static constexpr Count SLACK = 4;            // epsilons that an offer may be worse than one left out
   static constexpr int FINER = 5;              // a unit of a price is the last epsilon over 2 ** FINER
@@ -72,10 +76,12 @@ struct Auction {
   //
   // `longer` is for costs of which nothing is known yet. If rows want different columns, a first round with a smaller epsilon
   // cuts off nearly no chain, and saves the rounds before it. Otherwise near rows want the same columns, as points in the plane
-  // do. Then chains become GROWTH times as long after each round that cuts off chains for more than 1 row in FEW, until they are
-  // `longer` times as long. A round with the largest epsilon that lets chains grow is held again. The last rounds have short
-  // chains again, since prices then hardly change. Prices only fall in all rounds, so the bounds of what rows left out still
-  // hold. On an H200 growth by 4 took a tenth less time than growth by 16 at once, n = 20,000.
+  // do. The spread of a row does not say how far prices must then go apart: for (i - j + n / 3)^2 it is a millionth of that, and
+  // rows would bid a thousand times. So epsilon grows until few chains are cut off. Then chains become GROWTH times as long after
+  // each round that cuts off chains for more than 1 row in FEW, until they are `longer` times as long. A round with the largest
+  // epsilon that lets chains grow is held again. The last rounds have short chains again, since prices then hardly change.
+  // Prices only fall in all rounds, so the bounds of what rows left out still hold. On an H200 growth by 4 took a tenth less
+  // time than growth by 16 at once, n = 20,000.
   template <class Team>
   DEVICE void run(Team& team, Vertex longer = 1) {
     choose_units();
@@ -83,14 +89,23 @@ struct Auction {
     begin_prices(team);
     begin_rest(team);
     if (has_epsilon()) {
-      const bool is_calm = longer > 1 && hold_round(team, epsilon_of(CALM_FIRST), most_bids) <= costs.num_rows / CALM;
+      int bits = first;
       Vertex bids = most_bids;
-      for (int bits = is_calm ? CALM_FIRST - STEP : first; bits > last;) {
+      if (longer > 1) {
+        if (hold_round(team, epsilon_of(CALM_FIRST), most_bids) <= costs.num_rows / FEW) {
+          bits = CALM_FIRST - STEP;
+          longer = 1;
+        } else {
+          bits = find_first(team);
+          bids *= GROWTH;
+        }
+      }
+      for (const int largest = bits; bits > last;) {
         const bool spreads = bits >= LAST_TO_SPREAD;
         const bool cuts_off = hold_round(team, epsilon_of(bits), spreads ? bids : most_bids) > costs.num_rows / FEW;
-        const bool grows = !is_calm && spreads && cuts_off && bids < most_bids * longer;
+        const bool grows = spreads && cuts_off && bids < most_bids * longer;
         if (grows) bids *= GROWTH;
-        if (!grows || bits < first) bits -= STEP;
+        if (!grows || bits < largest) bits -= STEP;
       }
     }
     hold_round(team, has_epsilon() ? epsilon_of(last) : 0, most_bids);
@@ -99,6 +114,17 @@ struct Auction {
 
  private:
   static constexpr Vertex STOP = LAST_VERTEX;
+
+  // The first epsilon, from `first` on, whose round cuts off few chains; or one as large as prices may lie apart.
+  template <class Team>
+  DEVICE int find_first(Team& team) const {
+    int bits = first;
+    while (hold_round(team, epsilon_of(bits), most_bids) > costs.num_rows / MANY &&
+           ldexp(spreads->typical(), bits) < static_cast<double>(spread)) {
+      bits += WIDER;
+    }
+    return bits;
+  }
 
   DEVICE int typical_exponent() const { return spreads->typical_exponent(); }
   // 2 ** bits spreads of a row, in units.
