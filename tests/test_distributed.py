@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -325,6 +326,16 @@ def test_narrow_bands_of_the_classical_variant(family, room, monkeypatch):
     assert_proven(cost, result)
     if family in ("uniform", "floats", "geometric", "products", "column prices"):
         assert result.stats["bands"] > 1
+
+
+def test_a_row_on_its_way_out_has_no_larger_dual_than_the_band_is_wide(monkeypatch):
+    """Its way out may have a dual below 0, if the search finds such duals. Edges outside the band do not allow more."""
+    root = classical._Root(SimpleNamespace(xp=np, shape=(2, 2)), None)
+    solved = np.array([0, 3], np.int32), np.array([0.5, 7.0]), np.zeros(2)
+    monkeypatch.setattr(root, "_solved", lambda costs, row_match, v: solved)
+    edges = classical._Edges(np.array([0]), np.array([0]), np.array([0.5]))
+    row_match, of_rows, of_columns = root._within(edges, 2.0, np.full(2, -1), np.zeros(2))
+    assert (row_match.tolist(), of_rows.tolist(), of_columns.tolist()) == ([0, -1], [0.5, 2], [0, 0])
 
 
 def test_a_rank_of_one_row_that_ties_makes_no_band_narrow():

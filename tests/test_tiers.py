@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 import gmatch
+from gmatch.assignment import exact
 from gmatch.assignment.exact import _ExactDuals
 
 BIG = [1e6, 1e9, 1e12, 1e15, 1e18, 1e100, float(np.finfo(np.float32).max), float(np.finfo(np.float64).max)]
@@ -270,6 +271,45 @@ def test_larger_sparse_costs_of_many_magnitudes(n: int) -> None:
             gmatch.verify(cost, assignment, strict=True)
             limit = float(np.median(cost.data))
             gmatch.verify(cost, gmatch.lap(cost, method=method, cost_limit=limit, certify=True), strict=True)
+
+
+def test_few_pairs_of_a_matrix_become_integers(monkeypatch: pytest.MonkeyPatch) -> None:
+    listed, as_integers = [], exact._as_integers
+
+    def noted(costs: Any, u: Any, v: Any) -> Any:
+        listed.append(len(costs))
+        return as_integers(costs, u, v)
+
+    monkeypatch.setattr(exact, "_as_integers", noted)
+    for seed in range(4):
+        cost = np.random.default_rng(seed).random((300, 300)) ** 40
+        gmatch.verify(cost, gmatch.lap(cost, method="jv", certify=True), strict=True)
+    assert listed and max(listed) < 5 * 300
+
+
+@pytest.mark.parametrize("columns", [30, 40])
+def test_pairs_that_exact_duals_bring_within_reach_join(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first time most pairs are withheld; the duals of the others violate them."""
+    in_reach, times = exact._pairs_in_reach, []
+
+    def withheld(costs: Any, solution: Any, most_to_list: float) -> Any:
+        times.append(len(times))
+        pairs = in_reach(costs, solution, most_to_list)
+        if len(times) > 1 or pairs is None:
+            return pairs
+        rows, columns_of, values, reach = pairs
+        kept = (solution.row_match[rows] == columns_of) | (values > np.median(values))
+        return rows[kept], columns_of[kept], values[kept], reach
+
+    monkeypatch.setattr(exact, "_pairs_in_reach", withheld)
+    joined = 0
+    for seed in range(10):
+        cost = np.random.default_rng(seed).lognormal(0, 20, (30, columns))
+        times.clear()
+        assignment = gmatch.lap(cost, method="jv", certify=True)
+        gmatch.verify(cost, assignment, strict=True)
+        joined += len(times) > 2
+    assert joined > 0
 
 
 @pytest.mark.parametrize("n", [3, 20, 60])

@@ -63,17 +63,32 @@ class Choice:
 def find_exact_optimum(costs: DenseCosts | SparseCosts, solution: Solution) -> None:
     """Makes a solution exactly the cheapest, and its duals the floats that are nearest to exact ones.
 
-    All entries become integers, whose bits span all magnitudes: O(entries * bits) memory.
+    The pairs within reach of a cheapest assignment become integers, whose bits span all magnitudes: O(pairs * bits)
+    memory. The exact duals hold for them. If other pairs are within reach of these duals, they join for the next ones.
     """
-    blocks = [np.broadcast_arrays(*map(to_host, block)) for block in cost_blocks(costs)]
-    values, rows, columns = (np.concatenate([some.ravel() for some in side]) for side in zip(*blocks, strict=True))
-    allowed = values != math.inf
-    row_match, may_leave = to_host(solution.row_match), to_host(may_stay_free(solution))
-    choice = Choice(rows[allowed], columns[allowed], values[allowed], row_match, may_leave, False)
-    duals = _refine(choice, solution)
-    to_device = mover_to(costs.device)
-    solution.u[:], solution.v[:] = to_device(duals.floats(duals.rows)), to_device(duals.floats(duals.columns))
-    take(costs, solution, choice.row_match)
+    to_device, may_leave = mover_to(costs.device), to_host(may_stay_free(solution))
+    listed: tuple[Any, ...] = (np.empty(0, np.int64),) * 3
+    more = _listed(costs, solution)
+    while len(more[0]):
+        listed = tuple(map(np.append, listed, more))
+        rows, columns, values = listed
+        choice = Choice(rows, columns, values, to_host(solution.row_match), may_leave, False)
+        duals = _refine(choice, solution)
+        is_free = np.bincount(columns, minlength=len(may_leave)) == 0
+        v = np.where(is_free, 0, duals.floats(duals.columns))
+        solution.u[:], solution.v[:] = to_device(duals.floats(duals.rows)), to_device(v)
+        take(costs, solution, choice.row_match)
+        now = _listed(costs, solution)
+        known, places = (rows.astype(np.int64) * len(may_leave) + columns for rows, columns, _ in (listed, now))
+        more = tuple(part[~np.isin(places, known)] for part in now)
+
+
+def _listed(costs: DenseCosts | SparseCosts, solution: Solution) -> tuple[Any, ...]:
+    """Rows, columns and costs of the pairs within reach, on the host."""
+    pairs = _pairs_in_reach(costs, solution, math.inf)
+    assert pairs is not None, "there is no bound of their number"
+    allowed = pairs[2] < math.inf  # the reach may be infinite
+    return tuple(to_host(part[allowed]) for part in pairs[:3])
 
 
 def is_proven(costs: DenseCosts | SparseCosts, solution: Solution) -> bool:
@@ -119,20 +134,12 @@ def take(costs: DenseCosts | SparseCosts, solution: Solution, row_match: Any) ->
 
 def tight_pairs(costs: DenseCosts | SparseCosts, solution: Solution, most_to_list: float) -> Choice | None:
     """The pairs that a cheapest assignment may use; None if they are too many."""
-    u, v = solution.u, solution.v
-    lost = lost_by_rounding(costs, solution)
-    reach = 8 * lost
-    pairs = _pairs_within(costs, u, v, reach, most_to_list)
-    # A pair of a cheapest assignment has at most the slack of this assignment plus what all slacks may lie below 0.
-    while pairs is not None and lost + pairs[3] > reach:
-        if costs.dual_type is np.int64:  # these duals are exact
-            raise changed("cost")
-        reach = 2 * (lost + pairs[3])
-        pairs = _pairs_within(costs, u, v, reach, most_to_list)
+    pairs = _pairs_in_reach(costs, solution, most_to_list)
     if pairs is None:
         return None
-    found = *pairs[:3], solution.row_match, u, v, may_stay_free(solution)
+    found = *pairs[:3], solution.row_match, solution.u, solution.v, may_stay_free(solution)
     rows, columns, values, row_match, u, v, free = found if costs.device == "cpu" else map(to_host, found)
+    reach = pairs[3]
     choice = Choice(rows, columns, values, row_match, free & (-v <= reach), False)
     slack, rounding = exact_differences(values, u[choice.rows], v[choice.columns])
     if not rounding.any() and _proves_optimum(choice, slack) and free_columns_are_free(solution):
@@ -165,6 +172,28 @@ def lost_by_rounding(costs: DenseCosts | SparseCosts, solution: Solution) -> flo
         lost += xp.abs(v[_free_columns(solution)]).sum() + xp.maximum(v[may_stay_free(solution)], 0).sum()
     scale = float(max(xp.abs(u).max(), xp.abs(v).max()))
     return 1.001 * float(lost) + 8 * EPSILON * (len(u) + len(v)) * scale
+
+
+def _pairs_in_reach(
+    costs: DenseCosts | SparseCosts, solution: Solution, most_to_list: float
+) -> tuple[Any, Any, Any, float] | None:
+    """Rows, columns and costs of the pairs that a cheapest assignment may use, and the slack that they have at most.
+
+    None if they are too many.
+    """
+    lost = lost_by_rounding(costs, solution)
+    reach = 8 * lost
+    # A pair of a cheapest assignment has at most the slack of this assignment plus what all slacks may lie below 0.
+    while True:
+        pairs = _pairs_within(costs, solution.u, solution.v, reach, most_to_list)
+        if pairs is None:
+            return None
+        needed = lost + pairs[3]
+        if not needed > reach:
+            return *pairs[:3], reach
+        if costs.dual_type is np.int64:  # these duals are exact
+            raise changed("cost")
+        reach = 2 * needed
 
 
 def _pairs_within(

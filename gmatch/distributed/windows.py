@@ -32,14 +32,10 @@ from .lap import given_duals, result_of
 from .margins import ROUNDINGS, MarginsOfCore
 from .part import Places
 from .ranks import Ranks, one_rank
-from .sampled import STEPS as STEPS_OF_PRICES
 from .sampled import prices_of
 from .whole_part import Triples, WholePart
 
 REASON = "rows that are read again in each pass: few entries of them are searched"
-# Steps of a level for prices after the first ones have misled. Products of random numbers, n = 2,800, take 2.2 s, and
-# 6.1 s with 4 steps.
-MORE_STEPS = 8
 TOO_FAR = "costs of a range that leaves no room for the duals of a part of them"
 # Options of `lap` that these costs do not take: the value that they must have, and what to do instead.
 NOT_TAKEN = {
@@ -127,15 +123,15 @@ class WindowPart(WholePart):
         self.gap: float | None = None
         self.excess: Any = None  # by how much duals of the rows as given are too large, where the search stopped
 
-    def prices(self, steps: int = STEPS_OF_PRICES) -> Any:
-        """Duals of the columns, by which entries are picked. The second time they take more steps."""
+    def prices(self, have_misled: bool = False) -> Any:
+        """Duals of the columns, by which entries are picked. If they `have_misled`, they take more steps."""
         block, limit = self.block, None
         sample = block.sample
         if block.limit is not None:
             with np.errstate(over="ignore"):
                 limit = float(np.float32(block.limit / block.unit))
             sample = np.where(sample < limit, sample, limit if self.limit is None else np.float32(np.inf))
-        prices = prices_of(sample, None if self.limit is None else limit, self.shape[0], steps) * block.unit
+        prices = prices_of(sample, None if self.limit is None else limit, self.shape[0], have_misled) * block.unit
         return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
 
     def given(self, rows: Any = None) -> Iterator[tuple[Any, Any]]:
@@ -224,7 +220,7 @@ def start(ranks: Ranks, part: Any, v: Any) -> Any:
 
 def start_again(ranks: Ranks, part: Any) -> Any:
     """As `core.start_again`: prices in more steps."""
-    return part.prices(MORE_STEPS)
+    return part.prices(have_misled=True)
 
 
 def price(part: WindowPart, v: Any, times: int = 0) -> Places:

@@ -22,16 +22,6 @@ struct CostRange {
   Dual lowest, highest;
 };
 
-// The number that order_of has put in its order.
-DEVICE long long number_in_order(Count order, long long) { return order; }
-DEVICE double number_in_order(Count order, double) {
-  union {
-    Count bits;
-    double number;
-  } same = {order < 0 ? order ^ 0x7fffffffffffffff : order};
-  return same.number;
-}
-
 DEVICE double negated(double number) { return -number; }
 // 64 bits do not hold the negation of the lowest number. The highest number stands for it: sums_fit refuses both.
 DEVICE long long negated(long long number) {

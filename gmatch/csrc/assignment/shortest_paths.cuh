@@ -76,21 +76,12 @@ class ShortestPaths {
   DEVICE void each_column(const Team& team, Use use) const {
     for (Vertex column = team.rank(); column < costs_.num_columns; column += team.size()) use(column);
   }
-  // use(k, cost) for all k = first, first + step, ... below `end`, of costs that lie `stride` entries apart. The first reads
-  // of a thread are under way together.
+  // use(k, cost) for all k = first, first + step, ... below `end`, of costs that lie `stride` entries apart.
   template <int AT_ONCE, class Use>
   DEVICE void each_cost(const Cost* entries, Count stride, Vertex first, Vertex step, Vertex end, Use use) const {
-    for (; first < end; first += AT_ONCE * step) {
-      Cost entry[AT_ONCE];
-      for (int k = 0; k < AT_ONCE; ++k) {
-        const Vertex place = first + k * step;
-        entry[k] = cached(entries + (place < end ? place : first) * stride);
-      }
-      for (int k = 0; k < AT_ONCE; ++k) {
-        const Vertex place = first + k * step;
-        if (place < end) use(place, costs_.of_entry(entry[k]));
-      }
-    }
+    each_fetched<AT_ONCE>(
+        first, step, end, [&](Vertex k) { return cached(entries + k * stride); },
+        [&](Vertex k, Cost entry) { use(k, costs_.of_entry(entry)); });
   }
   // use(column, cost) for the columns of this lane.
   template <class Team, class Use>

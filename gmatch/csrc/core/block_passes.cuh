@@ -24,6 +24,16 @@ struct BlockPass {
   DEVICE bool is_covered(Vertex column) const { return covered != nullptr && covered[column] != 0; }
 };
 
+// use(column, cost) for the columns of this lane.
+template <class Team, class Stored, class Use>
+DEVICE void each_cost_of_row(const Team& team, const DenseCosts<Stored>& costs, Vertex row, Use use) {
+  const Stored* entries = costs.place(row, 0);
+  each_fetched<Team::AT_ONCE>(
+      team.lane(), team.lanes(), costs.num_columns,
+      [&](Vertex column) { return team.read_once(entries + column * costs.column_stride); },
+      [&](Vertex column, Stored entry) { use(column, costs.of_entry(value_of(entry))); });
+}
+
 // For each listed row: the least cost - v over columns that are not covered, and the first such column. Infinite, with any
 // column, if there is none.
 template <class Team, class Stored>
@@ -31,25 +41,15 @@ DEVICE void find_least_of_rows(Team& team, const DenseCosts<Stored>& costs,
                                const BlockPass<typename DenseCosts<Stored>::Dual>& pass,
                                typename DenseCosts<Stored>::Dual* least, Vertex* nearest) {
   using Dual = typename DenseCosts<Stored>::Dual;
-  constexpr int AT_ONCE = Team::AT_ONCE;
   team.each_group(pass.num_listed, [&](Count i) {
-    const Stored* entries = costs.place(pass.rows[i], 0);
     Dual best = costs.infinite();
     Vertex at_best = LAST_VERTEX;
-    for (Vertex first = team.lane(); first < costs.num_columns; first += team.lanes() * AT_ONCE) {
-      Stored entry[AT_ONCE];
-      for (int k = 0; k < AT_ONCE; ++k) {
-        const Vertex column = first + k * team.lanes();
-        entry[k] = team.read_once(entries + (column < costs.num_columns ? column : first) * costs.column_stride);
-      }
-      for (int k = 0; k < AT_ONCE; ++k) {
-        const Vertex column = first + k * team.lanes();
-        if (column >= costs.num_columns || pass.is_covered(column)) continue;
-        const Dual reduced = costs.of_entry(value_of(entry[k])) - pass.v[column];
-        at_best = reduced < best ? column : at_best;
-        best = reduced < best ? reduced : best;
-      }
-    }
+    each_cost_of_row(team, costs, pass.rows[i], [&](Vertex column, Dual cost) {
+      if (pass.is_covered(column)) return;
+      const Dual reduced = cost - pass.v[column];
+      at_best = reduced < best ? column : at_best;
+      best = reduced < best ? reduced : best;
+    });
     const Dual least_of_all = team.min_group(best);
     const Count first_column = team.min_group(static_cast<Count>(best == least_of_all ? at_best : LAST_VERTEX));
     if (team.lane() == 0) {
@@ -58,15 +58,6 @@ DEVICE void find_least_of_rows(Team& team, const DenseCosts<Stored>& costs,
     }
   });
   team.sync();
-}
-
-DEVICE long long from_place(Count place, long long) { return place; }
-DEVICE double from_place(Count place, double) {
-  union {
-    Count bits;
-    double number;
-  } same = {place < 0 ? place ^ 0x7fffffffffffffff : place};
-  return same.number;
 }
 
 // Calls use(first_column, begin, end) for tiles of columns by shares of `count` rows, each for one lane group; a lane has the
@@ -128,7 +119,7 @@ DEVICE void find_least_of_columns(Team& team, const DenseCosts<Stored>& costs,
     }
   });
   team.sync();
-  team.each(costs.num_columns, [&](Count column) { least[column] = from_place(places[column], Dual{}); });
+  team.each(costs.num_columns, [&](Count column) { least[column] = number_in_order(places[column], Dual{}); });
   team.sync();
 }
 
@@ -155,30 +146,19 @@ DEVICE void list_entries_up_to(Team& team, const DenseCosts<Stored>& costs,
                                typename DenseCosts<Stored>::Dual most,
                                const ListedEntries<typename DenseCosts<Stored>::Dual>& listed) {
   using Dual = typename DenseCosts<Stored>::Dual;
-  constexpr int AT_ONCE = Team::AT_ONCE;
   if (team.rank() == 0) *listed.found = 0;
   team.sync();
   team.each_group(pass.num_listed, [&](Count i) {
     const Vertex row = pass.rows[i];
-    const Stored* entries = costs.place(row, 0);
     const Dual u = pass.u[row];
-    for (Vertex first = team.lane(); first < costs.num_columns; first += team.lanes() * AT_ONCE) {
-      Stored entry[AT_ONCE];
-      for (int k = 0; k < AT_ONCE; ++k) {
-        const Vertex column = first + k * team.lanes();
-        entry[k] = team.read_once(entries + (column < costs.num_columns ? column : first) * costs.column_stride);
-      }
-      for (int k = 0; k < AT_ONCE; ++k) {
-        const Vertex column = first + k * team.lanes();
-        if (column >= costs.num_columns) continue;
-        const Dual slack = costs.of_entry(value_of(entry[k])) - pass.v[column] - u;
-        if (!(slack <= most + rounding_of(u, pass.v[column])) || !(slack < costs.infinite()) || pass.is_covered(column)) continue;
-        const Count place = team.fetch_add(listed.found, Count{1});
-        if (place >= listed.room) continue;
-        listed.places[place] = static_cast<Count>(row) * costs.num_columns + column;
-        listed.slacks[place] = slack;
-      }
-    }
+    each_cost_of_row(team, costs, row, [&](Vertex column, Dual cost) {
+      const Dual slack = cost - pass.v[column] - u;
+      if (!(slack <= most + rounding_of(u, pass.v[column])) || !(slack < costs.infinite()) || pass.is_covered(column)) return;
+      const Count place = team.fetch_add(listed.found, Count{1});
+      if (place >= listed.room) return;
+      listed.places[place] = static_cast<Count>(row) * costs.num_columns + column;
+      listed.slacks[place] = slack;
+    });
   });
   team.sync();
 }

@@ -19,6 +19,15 @@ DEVICE Count order_of(double number) {
   } same = {number};
   return same.bits < 0 ? same.bits ^ 0x7fffffffffffffff : same.bits;
 }
+// The number that order_of has put in its order.
+DEVICE long long number_in_order(Count order, long long) { return order; }
+DEVICE double number_in_order(Count order, double) {
+  union {
+    Count bits;
+    double number;
+  } same = {order < 0 ? order ^ 0x7fffffffffffffff : order};
+  return same.number;
+}
 
 // What a thread has seen.
 struct SeenCosts {

@@ -700,3 +700,19 @@ class [[nodiscard]] HostTeam {
 };
 
 #endif
+
+// use(k, fetch(k)) for k = first, first + step, ... below `end`. AT_ONCE fetches of a thread are under way together.
+template <int AT_ONCE, class Fetch, class Use>
+DEVICE void each_fetched(Vertex first, Vertex step, Vertex end, Fetch fetch, Use use) {
+  for (; first < end; first += AT_ONCE * step) {
+    decltype(fetch(first)) fetched[AT_ONCE];
+    for (int k = 0; k < AT_ONCE; ++k) {
+      const Vertex here = first + k * step;
+      fetched[k] = fetch(here < end ? here : first);
+    }
+    for (int k = 0; k < AT_ONCE; ++k) {
+      const Vertex here = first + k * step;
+      if (here < end) use(here, fetched[k]);
+    }
+  }
+}
