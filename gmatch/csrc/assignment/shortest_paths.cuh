@@ -30,6 +30,7 @@ class ShortestPaths {
   DEVICE void carve(Workspace& workspace) {
     distance_ = workspace.take<Dual>(costs_.num_columns);
     pair_cost_ = workspace.take<Dual>(costs_.num_columns);
+    nearest_cost_ = workspace.take<Dual>(costs_.num_columns);
     nearest_row_ = workspace.take<Vertex>(costs_.num_columns);
   }
 
@@ -41,14 +42,11 @@ class ShortestPaths {
     Count start_size = 0;
     for (Vertex row = 0; row < costs_.num_rows; ++row) start_size += matching_.row_match[row] != NONE;
     const Count start_ns = lap(team, now);
-    auto block = team.in_blocks();
+    SHARED_BY_BLOCK(Board, board);
+    if (team.rank() == 0) open(board, 0);
+    team.sync();
     Count paths = 0;
-    bool goes_on = true;
-    for (Vertex row = 0; row < costs_.num_rows && goes_on; ++row) {
-      if (matching_.row_match[row] != NONE) continue;
-      goes_on = augment_from(block, row);
-      paths += goes_on;
-    }
+    while (board.choices[turn_][0].row != NONE && augment(team, board)) ++paths;
     team.each(costs_.num_rows, [&](Count row) {
       const Vertex column = matching_.row_match[row];
       u_[row] = column == NONE ? 0 : costs_.at(static_cast<Vertex>(row), column) - v_[column];
@@ -60,6 +58,7 @@ class ShortestPaths {
       report.size = size;
       report.phases = paths;
       report.rows_scanned = rows_scanned_;
+      report.levels = steps_;
       report.edges_inspected = rows_scanned_ * costs_.num_columns;
       report.start_ns = start_ns;
       report.search_ns = lap(team, now);
@@ -69,7 +68,56 @@ class ShortestPaths {
 
  private:
   // Reads that are under way together. A block has a thread for each two columns: see COLUMNS_OF_A_THREAD of backends/gpu.py.
-  static constexpr int IN_A_BLOCK = 2, IN_A_WARP = 4, IN_A_COLUMN = 8;
+  static constexpr int COLUMNS_AT_ONCE = 2, ROWS_AT_ONCE = 8, IN_A_WARP = 4, IN_A_COLUMN = 8;
+  static constexpr int MOST_GROUPS = 16;  // of at most 512 threads
+
+  // A row that the next step reads, and what it adds to cost - v of a column.
+  struct Choice {
+    Dual distance, offset;
+    const Cost* entries;
+    Vertex row;
+  };
+  struct FreeColumn {
+    Dual distance;
+    Vertex column;
+  };
+  // What the threads of a block tell each other. Two boards take turns, so that a step needs one barrier.
+  struct Board {
+    Choice choices[2][MOST_GROUPS];
+    FreeColumn free_columns[2][MOST_GROUPS];
+  };
+  // The nearest columns of a thread, NONE if they are not nearer than a free column that is known: one whose row has not been
+  // read since its distance fell, and a free one.
+  struct Nearest {
+    Vertex column;
+    Dual distance;
+    FreeColumn free;
+  };
+  // A column of a thread in a step.
+  struct Mine {
+    Count offset;  // in entries, from the first of a row
+    Dual distance, v;
+    Vertex mate;
+    bool waits;    // whether its row has not been read since the distance fell
+    int from;      // the choice that lowers the distance, and what the pair costs
+    Dual cost;
+  };
+  // Each group of lanes chooses a row: 8 to 16 groups.
+  template <class Team>
+  static DEVICE int group_width(const Team& team) {
+    int width = team.lanes();
+    while (width > 4 && 8 * width > team.size()) width /= 2;
+    return width;
+  }
+  static DEVICE int first_of(unsigned bits) { return __ffs(static_cast<int>(bits)) - 1; }
+  // Distances in their order, roughly, and the lane.
+  static DEVICE int rough_key(Dual distance, int lane) {
+    union {
+      float number;
+      int bits;
+    } same = {static_cast<float>(distance)};
+    return (same.bits & ~31) | lane;
+  }
 
   // The columns of this thread.
   template <class Team, class Use>
@@ -112,7 +160,8 @@ class ShortestPaths {
     team.each(costs_.num_columns, [&](Count i) {
       const Vertex column = static_cast<Vertex>(i), row = matching_.col_match[column];
       if (row == LAST_VERTEX || matching_.row_match[row] != column) matching_.col_match[column] = NONE;
-      else note_pair_cost(column);
+      else pair_cost_[column] = costs_.at(row, column);
+      distance_[column] = costs_.infinite();
     });
     team.each(costs_.num_rows, [&](Count row) {
       if (matching_.row_match[row] == LAST_VERTEX) matching_.row_match[row] = NONE;
@@ -164,7 +213,9 @@ class ShortestPaths {
       });
       const Dual least_of_row = team.min_group(least);
       best = team.min_group(least == least_of_row ? best : LAST_VERTEX);
-      if (team.lane() != 0 || best == LAST_VERTEX) return;
+      if (team.lane() != 0) return;
+      u_[row] = best == LAST_VERTEX ? 0 : least_of_row;
+      if (best == LAST_VERTEX) return;
       matching_.row_match[row] = best;
       team.fetch_min(&matching_.col_match[best], row);
     });
@@ -175,89 +226,150 @@ class ShortestPaths {
     });
   }
 
-  // The least key decides between equally near columns: a free column first, then the first column.
-  DEVICE int key_of(Vertex column, Vertex mate) const { return mate == NONE ? column : column + costs_.num_columns; }
-  DEVICE Vertex column_of(int key) const { return key < costs_.num_columns ? key : key - costs_.num_columns; }
-
-  // Finds and flips a path. Returns false if there is none.
+  // Finds and flips a path from the row that stands first on the board. Returns false if there is none. Puts the next free row
+  // on the board, if there is a path.
   template <class Team>
-  DEVICE bool augment_from(Team& team, Vertex root) {
-    each_column(team, [&](Vertex column) {
-      distance_[column] = costs_.infinite();
-      nearest_row_[column] = 0;
-    });
-    Dual radius = 0, offset = 0;
-    Vertex row = root, end;
-    while (true) {
-      const auto nearest = lower_columns(team, row, offset);
-      if (!(nearest.value < costs_.infinite())) return false;
-      radius = nearest.value;
-      end = column_of(nearest.key);
-      if (nearest.key < costs_.num_columns) break;
-      if (end % team.size() == team.rank()) nearest_row_[end] = ~nearest_row_[end];
-      row = nearest.note;
-      offset = radius - (pair_cost_[end] - v_[end]);
+  DEVICE bool augment(Team& team, Board& board) {
+    const Vertex root = board.choices[turn_][0].row;
+    FreeColumn end{costs_.infinite(), NONE};
+    for (unsigned chosen = 1; chosen != 0;) {
+      const Nearest nearest = lower_columns(team, board.choices[turn_], chosen, end.distance);
+      turn_ = 1 - turn_;
+      const bool is_chosen = choose(team, board, nearest);
+      team.sync();
+      end = nearest_free(team, board.free_columns[turn_], end);
+      chosen = choices_within(team, board.choices[turn_], end.distance);
+      if (is_chosen && nearest.distance < end.distance) nearest_row_[nearest.column] = ~nearest_row_[nearest.column];
     }
+    if (end.column == NONE) return false;
+    turn_ = 1 - turn_;
     each_column(team, [&](Vertex column) {
-      if (nearest_row_[column] < 0) v_[column] += distance_[column] - radius;
+      const Dual distance = distance_[column];
+      distance_[column] = costs_.infinite();
+      if (distance < end.distance) v_[column] += distance - end.distance;
     });
-    team.sync();
-    if (team.rank() == 0) flip(root, end);
-    team.sync();
-    each_column(team, [&](Vertex column) {
-      if (nearest_row_[column] < 0 || column == end) note_pair_cost(column);
-    });
+    if (team.rank() == 0) {
+      flip(root, end.column);
+      open(board, root + 1);
+    }
     team.sync();
     return true;
   }
-  DEVICE void note_pair_cost(Vertex column) { pair_cost_[column] = costs_.at(matching_.col_match[column], column); }
-
-  // A row of the tree lowers the distances of columns outside it, to `offset` + cost - v. All reads are under way together.
-  template <class Team>
-  DEVICE auto lower_columns(Team& team, Vertex row, Dual offset) {
-    ++rows_scanned_;
-    Dual least = costs_.infinite();
-    int key = LAST_VERTEX;
-    Vertex least_mate = NONE;
-    const Cost* entries = costs_.place(row, 0);
-    for (Vertex first = team.rank(); first < costs_.num_columns; first += IN_A_BLOCK * team.size()) {
-      Cost entry[IN_A_BLOCK];
-      Dual v[IN_A_BLOCK], distance[IN_A_BLOCK];
-      Vertex nearest[IN_A_BLOCK], mate[IN_A_BLOCK];
-      for (int k = 0; k < IN_A_BLOCK; ++k) {
-        const Vertex column = first + k * team.size(), safe = column < costs_.num_columns ? column : first;
-        entry[k] = cached(entries + safe * costs_.column_stride);
-        v[k] = v_[safe];
-        distance[k] = distance_[safe];
-        nearest[k] = nearest_row_[safe];
-        mate[k] = matching_.col_match[safe];
-      }
-      for (int k = 0; k < IN_A_BLOCK; ++k) {
-        const Vertex column = first + k * team.size();
-        const bool is_outside = column < costs_.num_columns && nearest[k] >= 0;
-        const Dual cost = costs_.of_entry(entry[k]), here = is_forbidden(cost) ? cost : offset + (cost - v[k]);
-        const bool falls = is_outside && here < distance[k];
-        if (falls) {
-          distance_[column] = here;
-          nearest_row_[column] = row;
-        }
-        const Dual now = falls ? here : distance[k];
-        const int key_here = key_of(column, mate[k]);
-        const bool is_least = is_outside && (now < least || (now == least && key_here < key));
-        least = is_least ? now : least;
-        key = is_least ? key_here : key;
-        least_mate = is_least ? mate[k] : least_mate;
-      }
-    }
-    return team.least_keyed(least, key, least_mate);
+  // The next search starts from the first free row from `row` on.
+  DEVICE void open(Board& board, Vertex row) const {
+    while (row < costs_.num_rows && matching_.row_match[row] != NONE) ++row;
+    board.choices[turn_][0] = row < costs_.num_rows ? Choice{0, -u_[row], costs_.place(row, 0), row} : Choice{0, 0, nullptr, NONE};
   }
 
-  DEVICE void flip(Vertex root, Vertex column) {
+  // Rows of the tree lower the distances of this thread's columns, to distance + cost - v - u. Returns the nearest columns.
+  template <class Team>
+  DEVICE Nearest lower_columns(const Team& team, const Choice* choices, unsigned chosen, Dual radius) {
+    Nearest nearest{NONE, costs_.infinite(), {costs_.infinite(), NONE}};
+    for (Vertex first = team.rank(); first < costs_.num_columns; first += COLUMNS_AT_ONCE * team.size()) {
+      Mine mine[COLUMNS_AT_ONCE];
+      for (int k = 0; k < COLUMNS_AT_ONCE; ++k) {
+        const Vertex column = first + k * team.size(), safe = column < costs_.num_columns ? column : first;
+        mine[k] = {safe * costs_.column_stride, distance_[safe], v_[safe], matching_.col_match[safe], nearest_row_[safe] < 0, NONE,
+                   0};
+      }
+      for (unsigned later = chosen; later != 0;) later = lower(choices, later, mine);
+      for (int k = 0; k < COLUMNS_AT_ONCE; ++k) {
+        const Vertex column = first + k * team.size();
+        if (column >= costs_.num_columns) continue;
+        if (mine[k].from != NONE) {
+          distance_[column] = mine[k].distance;
+          nearest_row_[column] = ~choices[mine[k].from].row;
+          nearest_cost_[column] = mine[k].cost;
+        }
+        if (mine[k].mate == NONE) {
+          if (mine[k].distance < nearest.free.distance) nearest.free = {mine[k].distance, column};
+        } else if ((mine[k].waits || mine[k].from != NONE) && mine[k].distance < nearest.distance) {
+          nearest.distance = mine[k].distance;
+          nearest.column = column;
+        }
+      }
+    }
+    if (!(nearest.distance < radius)) nearest.column = NONE;
+    if (!(nearest.free.distance < radius)) nearest.free.column = NONE;
+    rows_scanned_ += team.count(chosen);
+    ++steps_;
+    return nearest;
+  }
+  // The first few rows of `chosen`, whose entries are read together. Returns the other rows.
+  DEVICE unsigned lower(const Choice* choices, unsigned chosen, Mine (&mine)[COLUMNS_AT_ONCE]) const {
+    int from[ROWS_AT_ONCE];
+    const Cost* entries[ROWS_AT_ONCE];
+    Cost entry[ROWS_AT_ONCE][COLUMNS_AT_ONCE];
+    for (int r = 0; r < ROWS_AT_ONCE; ++r) {
+      from[r] = chosen == 0 ? NONE : first_of(chosen);
+      entries[r] = choices[chosen == 0 ? from[0] : from[r]].entries;
+      chosen &= chosen - 1;
+    }
+    for (int r = 0; r < ROWS_AT_ONCE; ++r) {
+      for (int k = 0; k < COLUMNS_AT_ONCE; ++k) {
+        if (from[r] != NONE) entry[r][k] = cached(entries[r] + mine[k].offset);
+      }
+    }
+    for (int r = 0; r < ROWS_AT_ONCE; ++r) {
+      if (from[r] == NONE) continue;
+      const Dual distance = choices[from[r]].distance, offset = choices[from[r]].offset;
+      for (int k = 0; k < COLUMNS_AT_ONCE; ++k) {
+        const Dual cost = costs_.of_entry(entry[r][k]), here = offset + (cost - mine[k].v);
+        if (!(here < mine[k].distance && distance < mine[k].distance)) continue;
+        mine[k].distance = here < distance ? distance : here;
+        mine[k].cost = cost;
+        mine[k].from = from[r];
+      }
+    }
+    return chosen;
+  }
+
+  // The nearest free column of each warp and the nearest matched column of each group go on the board. Returns whether a column
+  // of this thread was chosen.
+  template <class Team>
+  DEVICE bool choose(const Team& team, Board& board, const Nearest& nearest) const {
+    FreeColumn free{costs_.infinite(), NONE};
+    if (team.vote(nearest.free.column != NONE) != 0) free = least_of_warp(team, nearest.free);
+    if (team.lane() == 0) board.free_columns[turn_][team.rank() / team.lanes()] = free;
+    const int width = group_width(team), key = nearest.column == NONE ? LAST_VERTEX : rough_key(nearest.distance, team.lane());
+    const int least = team.min_part(key, width);
+    Choice& choice = board.choices[turn_][team.rank() / width];
+    if (least == LAST_VERTEX && team.lane() % width == 0) choice.row = NONE;
+    const bool is_chosen = key == least && least != LAST_VERTEX;
+    if (is_chosen) {
+      const Vertex column = nearest.column, row = matching_.col_match[column];
+      choice = {nearest.distance, nearest.distance - (pair_cost_[column] - v_[column]), costs_.place(row, 0), row};
+    }
+    return is_chosen;
+  }
+  template <class Team>
+  DEVICE FreeColumn least_of_warp(const Team& team, const FreeColumn& mine) const {
+    const Dual distance = team.min_group(mine.column == NONE ? costs_.infinite() : mine.distance);
+    const bool has_it = mine.column != NONE && mine.distance == distance;
+    const Vertex column = team.min_group(has_it ? mine.column : LAST_VERTEX);
+    return {distance, column == LAST_VERTEX ? NONE : column};
+  }
+  // As `end`, or a nearer one that a warp has found.
+  template <class Team>
+  DEVICE FreeColumn nearest_free(const Team& team, const FreeColumn* found, const FreeColumn& end) const {
+    const Vertex warp = team.lane() < team.size() / team.lanes() ? team.lane() : 0;
+    const FreeColumn mine = found[warp];
+    return team.vote(mine.column != NONE) == 0 ? end : least_of_warp(team, mine);
+  }
+  // Which choices are nearer than a free column.
+  template <class Team>
+  DEVICE unsigned choices_within(const Team& team, const Choice* choices, Dual radius) const {
+    const int groups = team.size() / group_width(team), group = team.lane() < groups ? team.lane() : 0;
+    return team.vote(group == team.lane() && choices[group].row != NONE && choices[group].distance < radius);
+  }
+
+  DEVICE void flip(Vertex root, Vertex column) const {
     for (Vertex row = NONE; row != root;) {
       row = nearest_row_[column] < 0 ? ~nearest_row_[column] : nearest_row_[column];
       const Vertex before = matching_.row_match[row];
       matching_.row_match[row] = column;
       matching_.col_match[column] = row;
+      pair_cost_[column] = nearest_cost_[column];
       column = before;
     }
   }
@@ -268,6 +380,8 @@ class ShortestPaths {
   Dual* v_;              // [num_columns]
   Dual* distance_;       // [num_columns] from the root, as far as known
   Dual* pair_cost_;      // [num_columns] of matched columns
-  Vertex* nearest_row_;  // [num_columns] the row that lowered the distance; its complement once the column is in the tree
-  Count rows_scanned_ = 0;
+  Dual* nearest_cost_;   // [num_columns] of the pair with nearest_row
+  Vertex* nearest_row_;  // [num_columns] the row that lowered the distance; its complement until the column's own row is read
+  Count rows_scanned_ = 0, steps_ = 0;
+  unsigned turn_ = 0;    // of the board
 };
