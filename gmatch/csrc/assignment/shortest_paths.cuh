@@ -32,19 +32,26 @@ class ShortestPaths {
     pair_cost_ = workspace.take<Dual>(costs_.num_columns);
     nearest_cost_ = workspace.take<Dual>(costs_.num_columns);
     nearest_row_ = workspace.take<Vertex>(costs_.num_columns);
+    // There are no more rows than columns. The search needs its memory after the bids.
+    more_ = distance_;
+    bought_ = nearest_row_;
+    sold_to_ = reinterpret_cast<Vertex*>(pair_cost_);
+    bidders_[0] = reinterpret_cast<Vertex*>(nearest_cost_);
+    bidders_[1] = bidders_[0] + costs_.num_columns;
   }
 
   // Writes the matching, u and v. A row that cannot be matched ends the search. `team` is a block.
   template <class Team>
   DEVICE void run(Team& team, Report& report) {
+    SHARED_BY_BLOCK(Board, board);
     Count now = team.nanoseconds();
     start(team);
+    hold_bids(team, board);
+    prepare_search(team, board);
     Count start_size = 0;
-    for (Vertex row = 0; row < costs_.num_rows; ++row) start_size += matching_.row_match[row] != NONE;
+    team.each(costs_.num_rows, [&](Count row) { start_size += matching_.row_match[row] != NONE; });
+    team.add_all(&report.start_size, start_size);
     const Count start_ns = lap(team, now);
-    SHARED_BY_BLOCK(Board, board);
-    if (team.rank() == 0) open(board, 0);
-    team.sync();
     Count paths = 0;
     while (board.choices[turn_][0].row != NONE && augment(team, board)) ++paths;
     team.each(costs_.num_rows, [&](Count row) {
@@ -52,10 +59,7 @@ class ShortestPaths {
       u_[row] = column == NONE ? 0 : costs_.at(static_cast<Vertex>(row), column) - v_[column];
     });
     if (team.rank() == 0) {
-      Count size = 0;
-      for (Vertex row = 0; row < costs_.num_rows; ++row) size += matching_.row_match[row] != NONE;
-      report.start_size = start_size;
-      report.size = size;
+      report.size = report.start_size + paths;
       report.phases = paths;
       report.rows_scanned = rows_scanned_;
       report.levels = steps_;
@@ -68,8 +72,9 @@ class ShortestPaths {
 
  private:
   // Reads that are under way together. A block has a thread for each two columns: see COLUMNS_OF_A_THREAD of backends/gpu.py.
-  static constexpr int COLUMNS_AT_ONCE = 2, ROWS_AT_ONCE = 8, IN_A_WARP = 4, IN_A_COLUMN = 8;
+  static constexpr int COLUMNS_AT_ONCE = 2, ROWS_AT_ONCE = 8, IN_A_WARP = 8, IN_A_COLUMN = 8;
   static constexpr int MOST_GROUPS = 16;  // of at most 512 threads
+  static constexpr int MOST_ROUNDS = 16;
 
   // A row that the next step reads, and what it adds to cost - v of a column.
   struct Choice {
@@ -85,6 +90,7 @@ class ShortestPaths {
   struct Board {
     Choice choices[2][MOST_GROUPS];
     FreeColumn free_columns[2][MOST_GROUPS];
+    int bidders[3];  // of this round, of the next and of the one after it
   };
   // The nearest columns of a thread, NONE if they are not nearer than a free column that is known: one whose row has not been
   // read since its distance fell, and a free one.
@@ -160,8 +166,6 @@ class ShortestPaths {
     team.each(costs_.num_columns, [&](Count i) {
       const Vertex column = static_cast<Vertex>(i), row = matching_.col_match[column];
       if (row == LAST_VERTEX || matching_.row_match[row] != column) matching_.col_match[column] = NONE;
-      else pair_cost_[column] = costs_.at(row, column);
-      distance_[column] = costs_.infinite();
     });
     team.each(costs_.num_rows, [&](Count row) {
       if (matching_.row_match[row] == LAST_VERTEX) matching_.row_match[row] = NONE;
@@ -224,6 +228,91 @@ class ShortestPaths {
       const Vertex best = matching_.row_match[row];
       if (best != LAST_VERTEX && matching_.col_match[best] != row) matching_.row_match[row] = LAST_VERTEX;
     });
+  }
+
+  // Free rows bid in rounds. A row takes its best column from the row that has it. v of the column falls by how much it is better
+  // than the bidder's second best. Of the rows that bid for one column the first gets it, and the others bid again.
+  template <class Team>
+  DEVICE void hold_bids(Team& team, Board& board) const {
+    if (team.rank() == 0) board.bidders[0] = board.bidders[1] = 0;
+    team.each(costs_.num_columns, [&](Count column) { sold_to_[column] = 0; });
+    team.sync();
+    team.each(costs_.num_rows, [&](Count row) {
+      if (matching_.row_match[row] == NONE) bidders_[0][team.append(&board.bidders[0])] = static_cast<Vertex>(row);
+    });
+    team.sync();
+    for (int round = 0; round < MOST_ROUNDS && board.bidders[round % 3] > 0; ++round) {
+      const Vertex* rows = bidders_[round % 2];
+      const int count = board.bidders[round % 3];
+      if (team.rank() == 0) board.bidders[(round + 2) % 3] = 0;
+      team.each_group(count, [&](Count i) { bid(team, i, rows[i], sale(round, rows[i])); });
+      team.sync();
+      team.each(count, [&](Count i) { settle(team, i, rows[i], sale(round, rows[i]), bidders_[1 - round % 2], &board.bidders[(round + 1) % 3]); });
+      team.sync();
+    }
+  }
+  // The least sale of a column counts: the last round, then the first row.
+  DEVICE int sale(int round, Vertex row) const { return row - (round + 1) * costs_.num_rows; }
+
+  // The best column that a lane finds; among equal ones a free column.
+  struct Offer {
+    Dual least, second;
+    Vertex column;
+    bool is_free;
+  };
+  template <class Team>
+  DEVICE void bid(const Team& team, Count i, Vertex row, int sale) const {
+    Offer offer{costs_.infinite(), costs_.infinite(), NONE, false};
+    each_of_warp(team, row, [&](Vertex column, Dual cost) {
+      const Dual reduced = cost - v_[column];
+      const bool is_free = matching_.col_match[column] == NONE;
+      if (reduced < offer.least || (reduced == offer.least && is_free && !offer.is_free)) {
+        offer = {reduced, offer.least, column, is_free};
+      } else if (reduced < offer.second) {
+        offer.second = reduced;
+      }
+    });
+    const Dual least = team.min_group(offer.least);
+    // Rows prefer different lanes, so that equal rows do not all want one column.
+    const int place = (offer.least > least ? 2 : offer.is_free ? 0 : 1) * team.lanes() + ((team.lane() - row) & (team.lanes() - 1));
+    const int winner = team.min_group(place);
+    Dual second = team.min_group(place == winner ? offer.second : offer.least);
+    if (place != winner) return;
+    // How much a row with one column can pay for it is not known here, perhaps nothing.
+    if (second == costs_.infinite()) second = least;
+    const bool bids = least != costs_.infinite() && (second != least || offer.is_free);
+    bought_[i] = bids ? offer.column : NONE;
+    if (!bids) return;
+    more_[i] = second - least;
+    u_[row] = least;
+    team.lower(&sold_to_[offer.column], sale);
+  }
+  // The column changes hands, or the row bids again.
+  template <class Team>
+  DEVICE void settle(const Team& team, Count i, Vertex row, int sale, Vertex* next, int* num_next) const {
+    const Vertex column = bought_[i];
+    if (column == NONE) return;
+    Vertex loser = row;
+    if (sold_to_[column] == sale) {
+      loser = matching_.col_match[column];
+      u_[row] += more_[i];
+      v_[column] -= more_[i];
+      matching_.col_match[column] = row;
+      matching_.row_match[row] = column;
+      if (loser != NONE) matching_.row_match[loser] = NONE;
+    }
+    if (loser != NONE) next[team.append(num_next)] = loser;
+  }
+
+  template <class Team>
+  DEVICE void prepare_search(Team& team, Board& board) const {
+    each_column(team, [&](Vertex column) {
+      const Vertex row = matching_.col_match[column];
+      if (row != NONE) pair_cost_[column] = costs_.at(row, column);
+      distance_[column] = costs_.infinite();
+    });
+    if (team.rank() == 0) open(board, 0);
+    team.sync();
   }
 
   // Finds and flips a path from the row that stands first on the board. Returns false if there is none. Puts the next free row
@@ -382,6 +471,10 @@ class ShortestPaths {
   Dual* pair_cost_;      // [num_columns] of matched columns
   Dual* nearest_cost_;   // [num_columns] of the pair with nearest_row
   Vertex* nearest_row_;  // [num_columns] the row that lowered the distance; its complement until the column's own row is read
+  Dual* more_;           // [num_rows] by how much v of the column that a bidder wants falls
+  Vertex* bought_;       // [num_rows] that column, or NONE
+  Vertex* sold_to_;      // [num_columns] the least sale
+  Vertex* bidders_[2];   // [num_rows] each: of this round and of the next
   Count rows_scanned_ = 0, steps_ = 0;
   unsigned turn_ = 0;    // of the board
 };
