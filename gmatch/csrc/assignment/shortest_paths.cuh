@@ -36,8 +36,7 @@ class ShortestPaths {
     more_ = distance_;
     bought_ = nearest_row_;
     sold_to_ = reinterpret_cast<Vertex*>(pair_cost_);
-    bidders_[0] = reinterpret_cast<Vertex*>(nearest_cost_);
-    bidders_[1] = bidders_[0] + costs_.num_columns;
+    bidders_ = reinterpret_cast<Vertex*>(nearest_cost_);
   }
 
   // Writes the matching, u and v. A row that cannot be matched ends the search. `team` is a block.
@@ -72,8 +71,8 @@ class ShortestPaths {
 
  private:
   // Reads that are under way together. A block has a thread for each two columns: see COLUMNS_OF_A_THREAD of backends/gpu.py.
-  static constexpr int COLUMNS_AT_ONCE = 2, ROWS_AT_ONCE = 8, IN_A_WARP = 8, IN_A_COLUMN = 8;
-  static constexpr int MOST_GROUPS = 16;  // of at most 512 threads
+  static constexpr int ROWS_AT_ONCE = 8, IN_A_WARP = 8, IN_A_COLUMN = 8;
+  static constexpr int MOST_GROUPS = 20;  // of at most 640 threads
   static constexpr int MOST_ROUNDS = 16;
 
   // A row that the next step reads, and what it adds to cost - v of a column.
@@ -103,9 +102,7 @@ class ShortestPaths {
   struct Mine {
     Count offset;  // in entries, from the first of a row
     Dual distance, v;
-    Vertex mate;
-    bool waits;    // whether its row has not been read since the distance fell
-    int from;      // the choice that lowers the distance, and what the pair costs
+    Vertex from;   // the row that lowers the distance, and what the pair costs
     Dual cost;
   };
   // Each group of lanes chooses a row: 8 to 16 groups.
@@ -238,16 +235,17 @@ class ShortestPaths {
     team.each(costs_.num_columns, [&](Count column) { sold_to_[column] = 0; });
     team.sync();
     team.each(costs_.num_rows, [&](Count row) {
-      if (matching_.row_match[row] == NONE) bidders_[0][team.append(&board.bidders[0])] = static_cast<Vertex>(row);
+      if (matching_.row_match[row] == NONE) bidders_[team.append(&board.bidders[0])] = static_cast<Vertex>(row);
     });
     team.sync();
     for (int round = 0; round < MOST_ROUNDS && board.bidders[round % 3] > 0; ++round) {
-      const Vertex* rows = bidders_[round % 2];
+      Vertex* rows = bidders_ + round % 2 * costs_.num_columns;
+      Vertex* next = bidders_ + (1 - round % 2) * costs_.num_columns;
       const int count = board.bidders[round % 3];
       if (team.rank() == 0) board.bidders[(round + 2) % 3] = 0;
       team.each_group(count, [&](Count i) { bid(team, i, rows[i], sale(round, rows[i])); });
       team.sync();
-      team.each(count, [&](Count i) { settle(team, i, rows[i], sale(round, rows[i]), bidders_[1 - round % 2], &board.bidders[(round + 1) % 3]); });
+      team.each(count, [&](Count i) { settle(team, i, rows[i], sale(round, rows[i]), next, &board.bidders[(round + 1) % 3]); });
       team.sync();
     }
   }
@@ -354,63 +352,81 @@ class ShortestPaths {
   template <class Team>
   DEVICE Nearest lower_columns(const Team& team, const Choice* choices, unsigned chosen, Dual radius) {
     Nearest nearest{NONE, costs_.infinite(), {costs_.infinite(), NONE}};
-    for (Vertex first = team.rank(); first < costs_.num_columns; first += COLUMNS_AT_ONCE * team.size()) {
-      Mine mine[COLUMNS_AT_ONCE];
-      for (int k = 0; k < COLUMNS_AT_ONCE; ++k) {
-        const Vertex column = first + k * team.size(), safe = column < costs_.num_columns ? column : first;
-        mine[k] = {safe * costs_.column_stride, distance_[safe], v_[safe], matching_.col_match[safe], nearest_row_[safe] < 0, NONE,
-                   0};
-      }
+    each_column(team, [&](Vertex column) {
+      Mine mine{column * costs_.column_stride, distance_[column], v_[column], NONE, 0};
+      const bool is_free = matching_.col_match[column] == NONE, waits = nearest_row_[column] < 0;
       for (unsigned later = chosen; later != 0;) later = lower(choices, later, mine);
-      for (int k = 0; k < COLUMNS_AT_ONCE; ++k) {
-        const Vertex column = first + k * team.size();
-        if (column >= costs_.num_columns) continue;
-        if (mine[k].from != NONE) {
-          distance_[column] = mine[k].distance;
-          nearest_row_[column] = ~choices[mine[k].from].row;
-          nearest_cost_[column] = mine[k].cost;
-        }
-        if (mine[k].mate == NONE) {
-          if (mine[k].distance < nearest.free.distance) nearest.free = {mine[k].distance, column};
-        } else if ((mine[k].waits || mine[k].from != NONE) && mine[k].distance < nearest.distance) {
-          nearest.distance = mine[k].distance;
-          nearest.column = column;
-        }
+      if (mine.from != NONE) {
+        distance_[column] = mine.distance;
+        nearest_row_[column] = ~mine.from;
+        nearest_cost_[column] = mine.cost;
       }
-    }
+      if (is_free) {
+        if (mine.distance < nearest.free.distance) nearest.free = {mine.distance, column};
+      } else if ((waits || mine.from != NONE) && mine.distance < nearest.distance) {
+        nearest.distance = mine.distance;
+        nearest.column = column;
+      }
+    });
     if (!(nearest.distance < radius)) nearest.column = NONE;
     if (!(nearest.free.distance < radius)) nearest.free.column = NONE;
     rows_scanned_ += team.count(chosen);
     ++steps_;
     return nearest;
   }
-  // The first few rows of `chosen`, whose entries are read together. Returns the other rows.
-  DEVICE unsigned lower(const Choice* choices, unsigned chosen, Mine (&mine)[COLUMNS_AT_ONCE]) const {
-    int from[ROWS_AT_ONCE];
-    const Cost* entries[ROWS_AT_ONCE];
-    Cost entry[ROWS_AT_ONCE][COLUMNS_AT_ONCE];
+  // The first few of `chosen`, whose entries are read together; the last of them more than once if there are fewer. Returns the
+  // rest.
+  DEVICE unsigned lower(const Choice* choices, unsigned chosen, Mine& mine) const {
+    const Choice* few[ROWS_AT_ONCE];
+    Cost entry[ROWS_AT_ONCE];
+    Dual here[ROWS_AT_ONCE];
+    UNROLLED
     for (int r = 0; r < ROWS_AT_ONCE; ++r) {
-      from[r] = chosen == 0 ? NONE : first_of(chosen);
-      entries[r] = choices[chosen == 0 ? from[0] : from[r]].entries;
-      chosen &= chosen - 1;
+      few[r] = &choices[first_of(chosen)];
+      const unsigned later = chosen & (chosen - 1);
+      if (later != 0 || r == ROWS_AT_ONCE - 1) chosen = later;
     }
-    for (int r = 0; r < ROWS_AT_ONCE; ++r) {
-      for (int k = 0; k < COLUMNS_AT_ONCE; ++k) {
-        if (from[r] != NONE) entry[r][k] = cached(entries[r] + mine[k].offset);
-      }
+    UNROLLED
+    for (int r = 0; r < ROWS_AT_ONCE; ++r) entry[r] = cached(few[r]->entries + mine.offset);
+    UNROLLED
+    for (int r = 0; r < ROWS_AT_ONCE; ++r) here[r] = costs_.of_entry(entry[r]) + (few[r]->offset - mine.v);
+    const Dual least = least_of<0, ROWS_AT_ONCE>(here);
+    if (!(least < mine.distance)) return chosen;
+    const Choice* nearest = few[0];
+    Cost entry_of_nearest = entry[0];
+    UNROLLED
+    for (int r = 1; r < ROWS_AT_ONCE; ++r) {
+      nearest = here[r] == least ? few[r] : nearest;
+      entry_of_nearest = here[r] == least ? entry[r] : entry_of_nearest;
     }
-    for (int r = 0; r < ROWS_AT_ONCE; ++r) {
-      if (from[r] == NONE) continue;
-      const Dual distance = choices[from[r]].distance, offset = choices[from[r]].offset;
-      for (int k = 0; k < COLUMNS_AT_ONCE; ++k) {
-        const Dual cost = costs_.of_entry(entry[r][k]), here = offset + (cost - mine[k].v);
-        if (!(here < mine[k].distance && distance < mine[k].distance)) continue;
-        mine[k].distance = here < distance ? distance : here;
-        mine[k].cost = cost;
-        mine[k].from = from[r];
-      }
-    }
+    // Rounding does not make a way shorter than its beginning, so that no row follows itself.
+    const Dual distance = least < nearest->distance ? nearest->distance : least;
+    if (!(distance < mine.distance)) return chosen;
+    mine.distance = distance;
+    mine.from = nearest->row;
+    mine.cost = costs_.of_entry(entry_of_nearest);
     return chosen;
+  }
+  template <int FIRST, int COUNT>
+  static DEVICE Dual least_of(const Dual (&values)[ROWS_AT_ONCE]) {
+    if constexpr (COUNT == 1) return values[FIRST];
+    else {
+    const Dual a = least_of<FIRST, COUNT / 2>(values), b = least_of<FIRST + COUNT / 2, COUNT - COUNT / 2>(values);
+    return b < a ? b : a;
+    }
+  }
+  DEVICE void note(Vertex column, const Mine& mine, Nearest& nearest) const {
+    if (mine.from != NONE) {
+      distance_[column] = mine.distance;
+      nearest_row_[column] = ~mine.from;
+      nearest_cost_[column] = mine.cost;
+    }
+    if (mine.mate == NONE) {
+      if (mine.distance < nearest.free.distance) nearest.free = {mine.distance, column};
+    } else if ((mine.waits || mine.from != NONE) && mine.distance < nearest.distance) {
+      nearest.distance = mine.distance;
+      nearest.column = column;
+    }
   }
 
   // The nearest free column of each warp and the nearest matched column of each group go on the board. Returns whether a column
@@ -474,7 +490,7 @@ class ShortestPaths {
   Dual* more_;           // [num_rows] by how much v of the column that a bidder wants falls
   Vertex* bought_;       // [num_rows] that column, or NONE
   Vertex* sold_to_;      // [num_columns] the least sale
-  Vertex* bidders_[2];   // [num_rows] each: of this round and of the next
+  Vertex* bidders_;      // [2 * num_columns] of this round and of the next
   Count rows_scanned_ = 0, steps_ = 0;
   unsigned turn_ = 0;    // of the board
 };

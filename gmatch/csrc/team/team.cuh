@@ -90,6 +90,7 @@ constexpr Vertex LAST_VERTEX = 0x7fffffff;   // above every vertex
 #define PROGRAM_IF_0(name, block_limit) template <int> __device__ void name
 #define SHARED_BY_BLOCK(type, name) __shared__ type name
 #define NOT_UNROLLED _Pragma("unroll 1")  // the loop that follows: for a short program
+#define UNROLLED _Pragma("unroll")        // the loop that follows: for arrays that lie in registers
 constexpr bool SHORT_LISTS = false;       // lists that are soon full, for tests
 
 DEVICE unsigned load_acquire(const unsigned* cell) {
@@ -455,6 +456,7 @@ using BlockTeam = DeviceTeam<LANES, Scope::block>;
 #define DEVICE_APART inline
 #define INLINED __attribute__((always_inline))
 #define NOT_UNROLLED
+#define UNROLLED
 #define SHARED_BY_BLOCK(type, name) type name
 #ifdef TESTED_WITH_SHORT_LISTS
 constexpr bool SHORT_LISTS = true;
