@@ -43,6 +43,7 @@ class ShortestPaths {
   template <class Team>
   DEVICE void run(Team& team, Report& report) {
     SHARED_BY_BLOCK(Board, board);
+    group_ = group_of(team);
     Count now = team.nanoseconds();
     start(team);
     hold_bids(team, board);
@@ -105,12 +106,15 @@ class ShortestPaths {
     Vertex from;   // the row that lowers the distance, and what the pair costs
     Dual cost;
   };
-  // Each group of lanes chooses a row: 8 to 16 groups.
+  // Lanes that follow one another and choose a row together: at least 8 groups, and a warp at most.
+  struct Group {
+    int width, number, first_lane, groups;
+  };
   template <class Team>
-  static DEVICE int group_width(const Team& team) {
+  static DEVICE Group group_of(const Team& team) {
     int width = team.lanes();
-    while (width > 4 && 8 * width > team.size()) width /= 2;
-    return width;
+    while (8 * width > team.size()) width /= 2;
+    return {width, team.rank() / width, team.lane() / width * width, team.size() / width};
   }
   static DEVICE int first_of(unsigned bits) { return __ffs(static_cast<int>(bits)) - 1; }
   // Distances in their order, roughly, and the lane.
@@ -245,7 +249,10 @@ class ShortestPaths {
       if (team.rank() == 0) board.bidders[(round + 2) % 3] = 0;
       team.each_group(count, [&](Count i) { bid(team, i, rows[i], sale(round, rows[i])); });
       team.sync();
-      team.each(count, [&](Count i) { settle(team, i, rows[i], sale(round, rows[i]), next, &board.bidders[(round + 1) % 3]); });
+      team.each(count, [&](Count i) {
+        const Vertex loser = settle(i, rows[i], sale(round, rows[i]));
+        if (loser != NONE) next[team.append(&board.bidders[(round + 1) % 3])] = loser;
+      });
       team.sync();
     }
   }
@@ -285,21 +292,17 @@ class ShortestPaths {
     u_[row] = least;
     team.lower(&sold_to_[offer.column], sale);
   }
-  // The column changes hands, or the row bids again.
-  template <class Team>
-  DEVICE void settle(const Team& team, Count i, Vertex row, int sale, Vertex* next, int* num_next) const {
+  // A column changes hands if the bidder has won it. Returns the row that bids again, or NONE.
+  DEVICE Vertex settle(Count i, Vertex row, int sale) const {
     const Vertex column = bought_[i];
-    if (column == NONE) return;
-    Vertex loser = row;
-    if (sold_to_[column] == sale) {
-      loser = matching_.col_match[column];
-      u_[row] += more_[i];
-      v_[column] -= more_[i];
-      matching_.col_match[column] = row;
-      matching_.row_match[row] = column;
-      if (loser != NONE) matching_.row_match[loser] = NONE;
-    }
-    if (loser != NONE) next[team.append(num_next)] = loser;
+    if (column == NONE || sold_to_[column] != sale) return column == NONE ? NONE : row;
+    const Vertex loser = matching_.col_match[column];
+    u_[row] += more_[i];
+    v_[column] -= more_[i];
+    matching_.col_match[column] = row;
+    matching_.row_match[row] = column;
+    if (loser != NONE) matching_.row_match[loser] = NONE;
+    return loser;
   }
 
   template <class Team>
@@ -436,10 +439,10 @@ class ShortestPaths {
     FreeColumn free{costs_.infinite(), NONE};
     if (team.vote(nearest.free.column != NONE) != 0) free = least_of_warp(team, nearest.free);
     if (team.lane() == 0) board.free_columns[turn_][team.rank() / team.lanes()] = free;
-    const int width = group_width(team), key = nearest.column == NONE ? LAST_VERTEX : rough_key(nearest.distance, team.lane());
-    const int least = team.min_part(key, width);
-    Choice& choice = board.choices[turn_][team.rank() / width];
-    if (least == LAST_VERTEX && team.lane() % width == 0) choice.row = NONE;
+    const int key = nearest.column == NONE ? LAST_VERTEX : rough_key(nearest.distance, team.lane());
+    const int least = team.min_part(key, group_.width);
+    Choice& choice = board.choices[turn_][group_.number];
+    if (least == LAST_VERTEX && team.lane() == group_.first_lane) choice.row = NONE;
     const bool is_chosen = key == least && least != LAST_VERTEX;
     if (is_chosen) {
       const Vertex column = nearest.column, row = matching_.col_match[column];
@@ -464,7 +467,7 @@ class ShortestPaths {
   // Which choices are nearer than a free column.
   template <class Team>
   DEVICE unsigned choices_within(const Team& team, const Choice* choices, Dual radius) const {
-    const int groups = team.size() / group_width(team), group = team.lane() < groups ? team.lane() : 0;
+    const int group = team.lane() < group_.groups ? team.lane() : 0;
     return team.vote(group == team.lane() && choices[group].row != NONE && choices[group].distance < radius);
   }
 
@@ -493,4 +496,5 @@ class ShortestPaths {
   Vertex* bidders_;      // [2 * num_columns] of this round and of the next
   Count rows_scanned_ = 0, steps_ = 0;
   unsigned turn_ = 0;    // of the board
+  Group group_{};        // of this thread
 };
