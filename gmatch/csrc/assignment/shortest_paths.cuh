@@ -44,6 +44,7 @@ class ShortestPaths {
   DEVICE void run(Team& team, Report& report) {
     SHARED_BY_BLOCK(Board, board);
     group_ = group_of(team);
+    team.each(2 * MOST_GROUPS, [&](Count i) { board.choices[i / MOST_GROUPS][i % MOST_GROUPS] = no_choice(); });
     Count now = team.nanoseconds();
     start(team);
     hold_bids(team, board);
@@ -72,14 +73,15 @@ class ShortestPaths {
 
  private:
   // Reads that are under way together. A block has a thread for each two columns: see COLUMNS_OF_A_THREAD of backends/gpu.py.
-  static constexpr int ROWS_AT_ONCE = 8, IN_A_WARP = 8, IN_A_COLUMN = 8;
-  static constexpr int MOST_GROUPS = 20;  // of at most 640 threads
+  static constexpr int FOURS = 3, IN_A_WARP = 8, IN_A_COLUMN = 8;
+  static constexpr int MOST_GROUPS = 4 * FOURS;
   static constexpr int MOST_ROUNDS = 16;
 
-  // A row that the next step reads, and what it adds to cost - v of a column.
+  // A row that the next step reads, and what it adds to cost - v of a column. A group of threads that has no row chooses one that
+  // is infinitely far.
   struct Choice {
-    Dual distance, offset;
     const Cost* entries;
+    Dual offset, distance;
     Vertex row;
   };
   struct FreeColumn {
@@ -106,17 +108,16 @@ class ShortestPaths {
     Vertex from;   // the row that lowers the distance, and what the pair costs
     Dual cost;
   };
-  // Lanes that follow one another and choose a row together: at least 8 groups, and a warp at most.
+  // Lanes that follow one another and choose a row together: 6 to 12 groups, for at most 384 threads.
   struct Group {
     int width, number, first_lane, groups;
   };
   template <class Team>
   static DEVICE Group group_of(const Team& team) {
     int width = team.lanes();
-    while (8 * width > team.size()) width /= 2;
+    while (6 * width > team.size()) width /= 2;
     return {width, team.rank() / width, team.lane() / width * width, team.size() / width};
   }
-  static DEVICE int first_of(unsigned bits) { return __ffs(static_cast<int>(bits)) - 1; }
   // Distances in their order, roughly, and the lane.
   static DEVICE int rough_key(Dual distance, int lane) {
     union {
@@ -348,8 +349,12 @@ class ShortestPaths {
   // The next search starts from the first free row from `row` on.
   DEVICE void open(Board& board, Vertex row) const {
     while (row < costs_.num_rows && matching_.row_match[row] != NONE) ++row;
-    board.choices[turn_][0] = row < costs_.num_rows ? Choice{0, -u_[row], costs_.place(row, 0), row} : Choice{0, 0, nullptr, NONE};
+    Choice* choices = board.choices[turn_];
+    for (int r = 1; r < 4; ++r) choices[r] = no_choice();
+    choices[0] = row < costs_.num_rows ? Choice{costs_.place(row, 0), -u_[row], 0, row} : no_choice();
   }
+  // Half of what is infinite for integers, so that sums with costs stay in range.
+  DEVICE Choice no_choice() const { return {costs_.costs, costs_.infinite() / 2, costs_.infinite(), NONE}; }
 
   // Rows of the tree lower the distances of this thread's columns, to distance + cost - v - u. Returns the nearest columns.
   template <class Team>
@@ -358,7 +363,7 @@ class ShortestPaths {
     each_column(team, [&](Vertex column) {
       Mine mine{column * costs_.column_stride, distance_[column], v_[column], NONE, 0};
       const bool is_free = matching_.col_match[column] == NONE, waits = nearest_row_[column] < 0;
-      for (unsigned later = chosen; later != 0;) later = lower(choices, later, mine);
+      lower(choices, chosen, mine);
       if (mine.from != NONE) {
         distance_[column] = mine.distance;
         nearest_row_[column] = ~mine.from;
@@ -377,59 +382,41 @@ class ShortestPaths {
     ++steps_;
     return nearest;
   }
-  // The first few of `chosen`, whose entries are read together; the last of them more than once if there are fewer. Returns the
-  // rest.
-  DEVICE unsigned lower(const Choice* choices, unsigned chosen, Mine& mine) const {
-    const Choice* few[ROWS_AT_ONCE];
-    Cost entry[ROWS_AT_ONCE];
-    Dual here[ROWS_AT_ONCE];
+  // All entries of a step are under way together. Rows are taken in fours, and fours without a chosen row are left out.
+  DEVICE void lower(const Choice* choices, unsigned chosen, Mine& mine) const {
+    Cost entry[FOURS][4];
     UNROLLED
-    for (int r = 0; r < ROWS_AT_ONCE; ++r) {
-      few[r] = &choices[first_of(chosen)];
-      const unsigned later = chosen & (chosen - 1);
-      if (later != 0 || r == ROWS_AT_ONCE - 1) chosen = later;
+    for (int q = 0; q < FOURS; ++q) {
+      if ((chosen >> 4 * q & 15) != 0) read_four(choices + 4 * q, mine, entry[q]);
     }
     UNROLLED
-    for (int r = 0; r < ROWS_AT_ONCE; ++r) entry[r] = cached(few[r]->entries + mine.offset);
+    for (int q = 0; q < FOURS; ++q) {
+      if ((chosen >> 4 * q & 15) != 0) lower_by_four(choices + 4 * q, entry[q], mine);
+    }
+  }
+  static DEVICE void read_four(const Choice* choices, const Mine& mine, Cost (&entry)[4]) {
     UNROLLED
-    for (int r = 0; r < ROWS_AT_ONCE; ++r) here[r] = costs_.of_entry(entry[r]) + (few[r]->offset - mine.v);
-    const Dual least = least_of<0, ROWS_AT_ONCE>(here);
-    if (!(least < mine.distance)) return chosen;
-    const Choice* nearest = few[0];
+    for (int r = 0; r < 4; ++r) entry[r] = cached(choices[r].entries + mine.offset);
+  }
+  DEVICE void lower_by_four(const Choice* choices, const Cost (&entry)[4], Mine& mine) const {
+    Dual here[4];
+    UNROLLED
+    for (int r = 0; r < 4; ++r) here[r] = costs_.of_entry(entry[r]) + (choices[r].offset - mine.v);
+    const Dual a = here[1] < here[0] ? here[1] : here[0], b = here[3] < here[2] ? here[3] : here[2], least = b < a ? b : a;
+    if (!(least < mine.distance)) return;
+    int nearest = 0;
     Cost entry_of_nearest = entry[0];
     UNROLLED
-    for (int r = 1; r < ROWS_AT_ONCE; ++r) {
-      nearest = here[r] == least ? few[r] : nearest;
+    for (int r = 1; r < 4; ++r) {
+      nearest = here[r] == least ? r : nearest;
       entry_of_nearest = here[r] == least ? entry[r] : entry_of_nearest;
     }
     // Rounding does not make a way shorter than its beginning, so that no row follows itself.
-    const Dual distance = least < nearest->distance ? nearest->distance : least;
-    if (!(distance < mine.distance)) return chosen;
+    const Dual beginning = choices[nearest].distance, distance = least < beginning ? beginning : least;
+    if (!(distance < mine.distance)) return;
     mine.distance = distance;
-    mine.from = nearest->row;
+    mine.from = choices[nearest].row;
     mine.cost = costs_.of_entry(entry_of_nearest);
-    return chosen;
-  }
-  template <int FIRST, int COUNT>
-  static DEVICE Dual least_of(const Dual (&values)[ROWS_AT_ONCE]) {
-    if constexpr (COUNT == 1) return values[FIRST];
-    else {
-    const Dual a = least_of<FIRST, COUNT / 2>(values), b = least_of<FIRST + COUNT / 2, COUNT - COUNT / 2>(values);
-    return b < a ? b : a;
-    }
-  }
-  DEVICE void note(Vertex column, const Mine& mine, Nearest& nearest) const {
-    if (mine.from != NONE) {
-      distance_[column] = mine.distance;
-      nearest_row_[column] = ~mine.from;
-      nearest_cost_[column] = mine.cost;
-    }
-    if (mine.mate == NONE) {
-      if (mine.distance < nearest.free.distance) nearest.free = {mine.distance, column};
-    } else if ((mine.waits || mine.from != NONE) && mine.distance < nearest.distance) {
-      nearest.distance = mine.distance;
-      nearest.column = column;
-    }
   }
 
   // The nearest free column of each warp and the nearest matched column of each group go on the board. Returns whether a column
@@ -442,11 +429,11 @@ class ShortestPaths {
     const int key = nearest.column == NONE ? LAST_VERTEX : rough_key(nearest.distance, team.lane());
     const int least = team.min_part(key, group_.width);
     Choice& choice = board.choices[turn_][group_.number];
-    if (least == LAST_VERTEX && team.lane() == group_.first_lane) choice.row = NONE;
+    if (least == LAST_VERTEX && team.lane() == group_.first_lane) choice = no_choice();
     const bool is_chosen = key == least && least != LAST_VERTEX;
     if (is_chosen) {
       const Vertex column = nearest.column, row = matching_.col_match[column];
-      choice = {nearest.distance, nearest.distance - (pair_cost_[column] - v_[column]), costs_.place(row, 0), row};
+      choice = {costs_.place(row, 0), nearest.distance - (pair_cost_[column] - v_[column]), nearest.distance, row};
     }
     return is_chosen;
   }
@@ -468,7 +455,7 @@ class ShortestPaths {
   template <class Team>
   DEVICE unsigned choices_within(const Team& team, const Choice* choices, Dual radius) const {
     const int group = team.lane() < group_.groups ? team.lane() : 0;
-    return team.vote(group == team.lane() && choices[group].row != NONE && choices[group].distance < radius);
+    return team.vote(group == team.lane() && choices[group].distance < radius);
   }
 
   DEVICE void flip(Vertex root, Vertex column) const {
