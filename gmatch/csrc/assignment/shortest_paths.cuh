@@ -42,19 +42,24 @@ class ShortestPaths {
   // Writes the matching, u and v. A row that cannot be matched ends the search. `team` is a block.
   template <class Team>
   DEVICE void run(Team& team, Report& report) {
-    SHARED_BY_BLOCK(Board, board);
+    SHARED_BY_BLOCK(Boards, boards);
     group_ = group_of(team);
-    team.each(2 * MOST_GROUPS, [&](Count i) { board.choices[i / MOST_GROUPS][i % MOST_GROUPS] = no_choice(); });
+    for (Board& board : boards.of_turn) {
+      team.each(MOST_GROUPS, [&](Count i) {
+        board.rows[i / 4].rows[i % 4] = 0;
+        board.choices[i] = no_choice();
+      });
+    }
     Count now = team.nanoseconds();
     start(team);
-    hold_bids(team, board);
-    prepare_search(team, board);
+    hold_bids(team, boards);
+    prepare_search(team, boards);
     Count start_size = 0;
     team.each(costs_.num_rows, [&](Count row) { start_size += matching_.row_match[row] != NONE; });
     team.add_all(&report.start_size, start_size);
     const Count start_ns = lap(team, now);
     Count paths = 0;
-    while (board.choices[turn_][0].row != NONE && augment(team, board)) ++paths;
+    while (boards.root != NONE && augment(team, boards)) ++paths;
     team.each(costs_.num_rows, [&](Count row) {
       const Vertex column = matching_.row_match[row];
       u_[row] = column == NONE ? 0 : costs_.at(static_cast<Vertex>(row), column) - v_[column];
@@ -77,22 +82,29 @@ class ShortestPaths {
   static constexpr int MOST_GROUPS = 4 * FOURS;
   static constexpr int MOST_ROUNDS = 16;
 
-  // A row that the next step reads, and what it adds to cost - v of a column. A group of threads that has no row chooses one that
-  // is infinitely far.
+  // What a row that the next step reads adds to cost - v of a column, and how far the row is. A group of threads without a row
+  // chooses one that is infinitely far.
   struct Choice {
-    const Cost* entries;
     Dual offset, distance;
-    Vertex row;
+  };
+  struct alignas(16) FourRows {
+    Vertex rows[4];
   };
   struct FreeColumn {
     Dual distance;
     Vertex column;
   };
-  // What the threads of a block tell each other. Two boards take turns, so that a step needs one barrier.
+  // What the threads of a block tell each other.
   struct Board {
-    Choice choices[2][MOST_GROUPS];
-    FreeColumn free_columns[2][MOST_GROUPS];
-    int bidders[3];  // of this round, of the next and of the one after it
+    FourRows rows[FOURS];
+    Choice choices[MOST_GROUPS];
+    FreeColumn free_columns[MOST_GROUPS];
+  };
+  // Two boards take turns, so that a step needs one barrier.
+  struct Boards {
+    Board of_turn[2];
+    Vertex root;      // of the next search, or NONE
+    int bidders[3];  // of a round, of the next and of the one after it
   };
   // The nearest columns of a thread, NONE if they are not nearer than a free column that is known: one whose row has not been
   // read since its distance fell, and a free one.
@@ -103,9 +115,9 @@ class ShortestPaths {
   };
   // A column of a thread in a step.
   struct Mine {
-    Count offset;  // in entries, from the first of a row
+    const Cost* entries;
     Dual distance, v;
-    Vertex from;   // the row that lowers the distance, and what the pair costs
+    Vertex from;  // the row that lowers the distance, and what the pair costs
     Dual cost;
   };
   // Lanes that follow one another and choose a row together: 6 to 12 groups, for at most 384 threads.
@@ -235,24 +247,24 @@ class ShortestPaths {
   // Free rows bid in rounds. A row takes its best column from the row that has it. v of the column falls by how much it is better
   // than the bidder's second best. Of the rows that bid for one column the first gets it, and the others bid again.
   template <class Team>
-  DEVICE void hold_bids(Team& team, Board& board) const {
-    if (team.rank() == 0) board.bidders[0] = board.bidders[1] = 0;
+  DEVICE void hold_bids(Team& team, Boards& boards) const {
+    if (team.rank() == 0) boards.bidders[0] = boards.bidders[1] = 0;
     team.each(costs_.num_columns, [&](Count column) { sold_to_[column] = 0; });
     team.sync();
     team.each(costs_.num_rows, [&](Count row) {
-      if (matching_.row_match[row] == NONE) bidders_[team.append(&board.bidders[0])] = static_cast<Vertex>(row);
+      if (matching_.row_match[row] == NONE) bidders_[team.append(&boards.bidders[0])] = static_cast<Vertex>(row);
     });
     team.sync();
-    for (int round = 0; round < MOST_ROUNDS && board.bidders[round % 3] > 0; ++round) {
+    for (int round = 0; round < MOST_ROUNDS && boards.bidders[round % 3] > 0; ++round) {
       Vertex* rows = bidders_ + round % 2 * costs_.num_columns;
       Vertex* next = bidders_ + (1 - round % 2) * costs_.num_columns;
-      const int count = board.bidders[round % 3];
-      if (team.rank() == 0) board.bidders[(round + 2) % 3] = 0;
+      const int count = boards.bidders[round % 3];
+      if (team.rank() == 0) boards.bidders[(round + 2) % 3] = 0;
       team.each_group(count, [&](Count i) { bid(team, i, rows[i], sale(round, rows[i])); });
       team.sync();
       team.each(count, [&](Count i) {
         const Vertex loser = settle(i, rows[i], sale(round, rows[i]));
-        if (loser != NONE) next[team.append(&board.bidders[(round + 1) % 3])] = loser;
+        if (loser != NONE) next[team.append(&boards.bidders[(round + 1) % 3])] = loser;
       });
       team.sync();
     }
@@ -307,29 +319,29 @@ class ShortestPaths {
   }
 
   template <class Team>
-  DEVICE void prepare_search(Team& team, Board& board) const {
+  DEVICE void prepare_search(Team& team, Boards& boards) const {
     each_column(team, [&](Vertex column) {
       const Vertex row = matching_.col_match[column];
       if (row != NONE) pair_cost_[column] = costs_.at(row, column);
       distance_[column] = costs_.infinite();
     });
-    if (team.rank() == 0) open(board, 0);
+    if (team.rank() == 0) open(boards, 0);
     team.sync();
   }
 
-  // Finds and flips a path from the row that stands first on the board. Returns false if there is none. Puts the next free row
-  // on the board, if there is a path.
+  // Finds and flips a path from the root. Returns false if there is none. Otherwise the next free row becomes the root.
   template <class Team>
-  DEVICE bool augment(Team& team, Board& board) {
-    const Vertex root = board.choices[turn_][0].row;
+  DEVICE bool augment(Team& team, Boards& boards) {
+    const Vertex root = boards.root;
     FreeColumn end{costs_.infinite(), NONE};
     for (unsigned chosen = 1; chosen != 0;) {
-      const Nearest nearest = lower_columns(team, board.choices[turn_], chosen, end.distance);
+      const Nearest nearest = lower_columns(team, boards.of_turn[turn_], chosen, end.distance);
       turn_ = 1 - turn_;
+      Board& board = boards.of_turn[turn_];
       const bool is_chosen = choose(team, board, nearest);
       team.sync();
-      end = nearest_free(team, board.free_columns[turn_], end);
-      chosen = choices_within(team, board.choices[turn_], end.distance);
+      end = nearest_free(team, board.free_columns, end);
+      chosen = choices_within(team, board.choices, end.distance);
       if (is_chosen && nearest.distance < end.distance) nearest_row_[nearest.column] = ~nearest_row_[nearest.column];
     }
     if (end.column == NONE) return false;
@@ -341,29 +353,32 @@ class ShortestPaths {
     });
     if (team.rank() == 0) {
       flip(root, end.column);
-      open(board, root + 1);
+      open(boards, root + 1);
     }
     team.sync();
     return true;
   }
   // The next search starts from the first free row from `row` on.
-  DEVICE void open(Board& board, Vertex row) const {
+  DEVICE void open(Boards& boards, Vertex row) const {
     while (row < costs_.num_rows && matching_.row_match[row] != NONE) ++row;
-    Choice* choices = board.choices[turn_];
-    for (int r = 1; r < 4; ++r) choices[r] = no_choice();
-    choices[0] = row < costs_.num_rows ? Choice{costs_.place(row, 0), -u_[row], 0, row} : no_choice();
+    boards.root = row < costs_.num_rows ? row : NONE;
+    if (boards.root == NONE) return;
+    Board& board = boards.of_turn[turn_];
+    for (int r = 1; r < 4; ++r) board.choices[r] = no_choice();
+    board.rows[0].rows[0] = row;
+    board.choices[0] = {-u_[row], 0};
   }
   // Half of what is infinite for integers, so that sums with costs stay in range.
-  DEVICE Choice no_choice() const { return {costs_.costs, costs_.infinite() / 2, costs_.infinite(), NONE}; }
+  DEVICE Choice no_choice() const { return {costs_.infinite() / 2, costs_.infinite()}; }
 
   // Rows of the tree lower the distances of this thread's columns, to distance + cost - v - u. Returns the nearest columns.
   template <class Team>
-  DEVICE Nearest lower_columns(const Team& team, const Choice* choices, unsigned chosen, Dual radius) {
+  DEVICE Nearest lower_columns(const Team& team, const Board& board, unsigned chosen, Dual radius) {
     Nearest nearest{NONE, costs_.infinite(), {costs_.infinite(), NONE}};
     each_column(team, [&](Vertex column) {
-      Mine mine{column * costs_.column_stride, distance_[column], v_[column], NONE, 0};
+      Mine mine{costs_.place(0, column), distance_[column], v_[column], NONE, 0};
       const bool is_free = matching_.col_match[column] == NONE, waits = nearest_row_[column] < 0;
-      lower(choices, chosen, mine);
+      lower(board, chosen, mine);
       if (mine.from != NONE) {
         distance_[column] = mine.distance;
         nearest_row_[column] = ~mine.from;
@@ -383,22 +398,21 @@ class ShortestPaths {
     return nearest;
   }
   // All entries of a step are under way together. Rows are taken in fours, and fours without a chosen row are left out.
-  DEVICE void lower(const Choice* choices, unsigned chosen, Mine& mine) const {
+  DEVICE void lower(const Board& board, unsigned chosen, Mine& mine) const {
     Cost entry[FOURS][4];
     UNROLLED
     for (int q = 0; q < FOURS; ++q) {
-      if ((chosen >> 4 * q & 15) != 0) read_four(choices + 4 * q, mine, entry[q]);
+      if ((chosen >> 4 * q & 15) == 0) continue;
+      const FourRows four = board.rows[q];
+      UNROLLED
+      for (int r = 0; r < 4; ++r) entry[q][r] = cached(mine.entries + static_cast<unsigned>(four.rows[r]) * costs_.row_stride);
     }
     UNROLLED
     for (int q = 0; q < FOURS; ++q) {
-      if ((chosen >> 4 * q & 15) != 0) lower_by_four(choices + 4 * q, entry[q], mine);
+      if ((chosen >> 4 * q & 15) != 0) lower_by_four(board.choices + 4 * q, board.rows[q], entry[q], mine);
     }
   }
-  static DEVICE void read_four(const Choice* choices, const Mine& mine, Cost (&entry)[4]) {
-    UNROLLED
-    for (int r = 0; r < 4; ++r) entry[r] = cached(choices[r].entries + mine.offset);
-  }
-  DEVICE void lower_by_four(const Choice* choices, const Cost (&entry)[4], Mine& mine) const {
+  DEVICE void lower_by_four(const Choice* choices, const FourRows& four, const Cost (&entry)[4], Mine& mine) const {
     Dual here[4];
     UNROLLED
     for (int r = 0; r < 4; ++r) here[r] = costs_.of_entry(entry[r]) + (choices[r].offset - mine.v);
@@ -415,7 +429,7 @@ class ShortestPaths {
     const Dual beginning = choices[nearest].distance, distance = least < beginning ? beginning : least;
     if (!(distance < mine.distance)) return;
     mine.distance = distance;
-    mine.from = choices[nearest].row;
+    mine.from = four.rows[nearest];
     mine.cost = costs_.of_entry(entry_of_nearest);
   }
 
@@ -425,15 +439,15 @@ class ShortestPaths {
   DEVICE bool choose(const Team& team, Board& board, const Nearest& nearest) const {
     FreeColumn free{costs_.infinite(), NONE};
     if (team.vote(nearest.free.column != NONE) != 0) free = least_of_warp(team, nearest.free);
-    if (team.lane() == 0) board.free_columns[turn_][team.rank() / team.lanes()] = free;
+    if (team.lane() == 0) board.free_columns[team.rank() / team.lanes()] = free;
     const int key = nearest.column == NONE ? LAST_VERTEX : rough_key(nearest.distance, team.lane());
     const int least = team.min_part(key, group_.width);
-    Choice& choice = board.choices[turn_][group_.number];
-    if (least == LAST_VERTEX && team.lane() == group_.first_lane) choice = no_choice();
     const bool is_chosen = key == least && least != LAST_VERTEX;
+    if (least == LAST_VERTEX && team.lane() == group_.first_lane) board.choices[group_.number] = no_choice();
     if (is_chosen) {
-      const Vertex column = nearest.column, row = matching_.col_match[column];
-      choice = {costs_.place(row, 0), nearest.distance - (pair_cost_[column] - v_[column]), nearest.distance, row};
+      const Vertex column = nearest.column;
+      board.rows[group_.number / 4].rows[group_.number % 4] = matching_.col_match[column];
+      board.choices[group_.number] = {nearest.distance - (pair_cost_[column] - v_[column]), nearest.distance};
     }
     return is_chosen;
   }
