@@ -3,14 +3,17 @@
 //
 //   start         square problems: u is the least cost of each row, v the least cost - u of each column. A row takes the first
 //                 column that has its v from it. Rectangular problems: v is 0. A column takes the first row that it is best for
-//   augmentation  a shortest augmenting path (Dijkstra) for every row that is still free
+//   bids          rounds in which all free rows bid for their best column: augmenting row reduction of many rows at once
+//   augmentation  a shortest augmenting path for every row that is still free
 //
-// Between the two the paper lets free rows bid. Here a bid takes two barriers, and a step of a search one. Rows do not bid, since
-// bids save few steps: benchmarks/log/batches.md, "A block finds one shortest path after the other".
+// The paper's search takes the nearest column, and reads its row: Dijkstra's algorithm. Here a step reads several rows: each
+// group of threads chooses the nearest of its own columns. A row that is read too early is read again if its distance falls
+// later. So there are a third of the steps, and each waits once for the memory and once at a barrier. The search ends when no
+// column whose row has to be read is nearer than the nearest free column. Then distances up to there are shortest distances.
 //
-// A thread has every size()-th column. So v, distances and predecessors of a column are touched by one thread, and a step of a
-// search needs one barrier: the one that finds the nearest column. Among equally near columns the first free one is taken, or
-// the first. So the answer depends on the costs alone.
+// A thread has every size()-th column. So v, distances and predecessors of a column are touched by one thread. Among equally
+// near free columns that a step finds the first is taken. If rows bid for one column in a round, the first gets it. So the
+// answer depends on the costs and on the number of threads alone.
 //
 // The invariant, with u[i] = cost - v of the pair of row i: no pair costs less than u + v. After the start v only falls, and a
 // matched column never becomes free again. So v of columns that stay free is 0.
@@ -43,13 +46,6 @@ class ShortestPaths {
   template <class Team>
   DEVICE void run(Team& team, Report& report) {
     SHARED_BY_BLOCK(Boards, boards);
-    group_ = group_of(team);
-    for (Board& board : boards.of_turn) {
-      team.each(MOST_GROUPS, [&](Count i) {
-        board.rows[i / 4].rows[i % 4] = 0;
-        board.choices[i] = no_choice();
-      });
-    }
     Count now = team.nanoseconds();
     start(team);
     hold_bids(team, boards);
@@ -77,9 +73,11 @@ class ShortestPaths {
   }
 
  private:
-  // Reads that are under way together. A block has a thread for each two columns: see COLUMNS_OF_A_THREAD of backends/gpu.py.
+  // Reads that are under way together: fours of rows in a step, entries of a row in a lane, and entries of a column in a thread.
   static constexpr int FOURS = 3, IN_A_WARP = 8, IN_A_COLUMN = 8;
   static constexpr int MOST_GROUPS = 4 * FOURS;
+  // 8 rounds leave 1.0 to 1.1 times as many steps, rounds included, and 64 rounds 0.9 to 1.2 times: benchmarks/log/batches.md,
+  // "A step reads several rows".
   static constexpr int MOST_ROUNDS = 16;
 
   // What a row that the next step reads adds to cost - v of a column, and how far the row is. A group of threads without a row
@@ -319,7 +317,16 @@ class ShortestPaths {
   }
 
   template <class Team>
-  DEVICE void prepare_search(Team& team, Boards& boards) const {
+  DEVICE void prepare_search(Team& team, Boards& boards) {
+    group_ = group_of(team);
+    far_ = costs_.infinite() / 2 - u_[0];
+    for (Board& board : boards.of_turn) {
+      team.each(MOST_GROUPS, [&](Count i) {
+        board.rows[i / 4].rows[i % 4] = 0;
+        board.choices[i] = no_choice();
+      });
+    }
+    team.sync();
     each_column(team, [&](Vertex column) {
       const Vertex row = matching_.col_match[column];
       if (row != NONE) pair_cost_[column] = costs_.at(row, column);
@@ -368,8 +375,7 @@ class ShortestPaths {
     board.rows[0].rows[0] = row;
     board.choices[0] = {-u_[row], 0};
   }
-  // Half of what is infinite for integers, so that sums with costs stay in range.
-  DEVICE Choice no_choice() const { return {costs_.infinite() / 2, costs_.infinite()}; }
+  DEVICE Choice no_choice() const { return {far_, costs_.infinite()}; }
 
   // Rows of the tree lower the distances of this thread's columns, to distance + cost - v - u. Returns the nearest columns.
   template <class Team>
@@ -498,4 +504,5 @@ class ShortestPaths {
   Count rows_scanned_ = 0, steps_ = 0;
   unsigned turn_ = 0;    // of the board
   Group group_{};        // of this thread
+  Dual far_ = 0;         // what makes cost - v of any pair very large, and no sum overflow: cost - v is about u of any row
 };
