@@ -8,7 +8,7 @@ from assignment_oracles import DTYPES, brute_force, on, price, random_costs
 from conftest import host
 
 import gmatch
-from gmatch.methods import FEW_COLUMNS, FEW_ROWS, assignment_method_of, batch_method_of
+from gmatch.methods import FEW_ROWS, assignment_method_of, batch_method_of
 from gmatch.methods.choice import FEW_ROWS_ON_CPU
 
 SEARCHES = ["tree", "tree-nearest", "classical"]
@@ -225,10 +225,8 @@ def test_smaller_matrices_than_a_mask_was_for() -> None:
         gmatch.verify(cost[:, :2, :2], batch)
 
 
-def test_methods_of_batches_are_chosen_by_their_type_and_columns() -> None:
-    assert batch_method_of("auto", "gpu", FEW_COLUMNS, whole=True)[0] == gmatch.Tree()
-    assert batch_method_of("auto", "gpu", FEW_COLUMNS + 1, whole=True)[0] == gmatch.Classical()
-    assert batch_method_of("auto", "gpu", FEW_COLUMNS + 1)[0] == gmatch.JV()
+def test_methods_of_batches_are_chosen_by_the_device() -> None:
+    assert batch_method_of("auto", "gpu", 1000)[0] == gmatch.JV()
     assert batch_method_of("auto", "cpu", 1000)[0] == gmatch.JV()
     assert batch_method_of("tree", "gpu", 1000) == (gmatch.Tree(), "asked for")
 

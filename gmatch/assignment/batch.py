@@ -32,8 +32,7 @@ def solve_batch_as_asked(batch: CostBatch, options: Options) -> AssignmentBatch:
     can_wait = _can_wait(batch, backend.NAME, options)
     if not can_wait and not batch._is_read:
         batch._read()
-    whole = batch.dual_type is np.int64
-    method, reason = batch_method_of(options.method, backend.NAME, max(batch.shape[1:]), whole, batch.largest)
+    method, reason = batch_method_of(options.method, backend.NAME, max(batch.shape[1:]), batch.largest)
     start = _start_of_batch(options.initial, options.duals, method)
     plan = Plan(
         backend, method, options.threads, options.deterministic, options.infeasible == "partial", start, reason

@@ -255,7 +255,7 @@ BLOCK_PASSES = Program(
 )  # fmt: skip
 ASSIGN_BATCH = Program(
     source="programs/assign_batch.cu",
-    entries={"assign_batch": "512"},
+    entries={"assign_batch": "640"},
     structs=("Batch",),
     macros={"COSTS": "Batch<{cost}>", "EDGES": "{edges}<{cost}>"},
     title="{search}-batch-{type}",

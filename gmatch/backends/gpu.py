@@ -69,10 +69,10 @@ BLOCK_ASSIGNMENT_LIMIT = 1 << 14
 FEW_BLOCKS, FEW_BLOCKS_LIMIT = 64, 1 << 20
 # The classical variant reads whole rows faster from 2**26 entries on with more threads than the tree has registers for.
 WIDE_BLOCKS_FROM = 1 << 26
-# Columns of a thread that solves a problem of a batch by shortest paths. With 1, even costs of 64 to 128 columns take
-# 1.1 to 1.4 times as long, and square ones of 256 to 512 columns 0.9 to 1 times. With 4, even costs of 100 columns or
-# more take 1.2 to 1.4 times as long (benchmarks/log/batches.md, "A block finds one shortest path after the other").
-COLUMNS_OF_A_THREAD = 2
+# Most threads of a block that solves a problem of a batch by shortest paths: two such blocks have the registers of a
+# multiprocessor. A thread has a column; more only if there are more columns than threads. Two columns a thread take 1.1 to
+# 1.5 times as long for 64 to 300 columns (benchmarks/log/batches.md, "A step reads several rows").
+MOST_SEARCHERS = 320
 # A problem of a batch whose arrays take no more is worked on in the multiprocessor's own memory: two blocks fit.
 NEAR_MEMORY_LIMIT = 111 << 10
 # Bytes that a copy may pin.
@@ -479,7 +479,8 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
 def _block_size_of_batch(method: AssignmentMethod, columns: int) -> int:
     """The threads of a block for a problem. Threads without a column only make the barrier slower."""
     if isinstance(method, JV):
-        return min(GRID_BLOCK_SIZE, max(32, -(-columns // (32 * COLUMNS_OF_A_THREAD)) * 32))
+        columns_of_a_thread = max(1, -(-columns // MOST_SEARCHERS))
+        return max(32, -(-columns // (32 * columns_of_a_thread)) * 32)
     return min(GRID_BLOCK_SIZE, max(64, -(-columns // 64) * 64))
 
 

@@ -30,7 +30,6 @@ from .cardinality import (
     method_of,
 )
 from .choice import (
-    FEW_COLUMNS,
     FEW_ROWS,
     FEW_ROWS_ON_CPU,
     FEW_ROWS_REASON,
@@ -42,7 +41,7 @@ from .choice import (
 )
 
 __all__ = [
-    "APFB", "ASSIGNMENT_METHODS", "AUTO", "FEW_COLUMNS", "FEW_ROWS", "FEW_ROWS_ON_CPU", "FEW_ROWS_REASON", "JV",
+    "APFB", "ASSIGNMENT_METHODS", "AUTO", "FEW_ROWS", "FEW_ROWS_ON_CPU", "FEW_ROWS_REASON", "JV",
     "LAID_OUT", "METHODS", "ONE_CORE_REASON", "APsB", "AssignmentMethod", "Claims", "Classical", "Core", "ForestKind",
     "ForestMethod", "Method", "Mixed", "Munkres", "Ordered", "PothenFan", "SerialCore", "SparseJV", "Tree",
     "assignment_method_of", "batch_method_of", "bids_pay", "method_of",

@@ -30,33 +30,21 @@ if TYPE_CHECKING:
 _JV, _SPARSE_JV, _TREE, _CLASSICAL = JV(), SparseJV(), Tree(), Classical()
 _CORE, _SERIAL_CORE = Core(), SerialCore()
 
-# One block of a GPU solves a problem of a batch. Integers mostly tie, so a phase finds many paths. With more than 128
-# columns, reading short lists instead of rows saves time (benchmarks/log/batches.md).
-FEW_COLUMNS = 128
-
 
 def batch_method_of(
-    method: str | AssignmentMethod, device: str, most_columns: int, whole: bool = False,
-    largest: Callable[[], DenseCosts] | None = None,
-) -> tuple[AssignmentMethod, str]:  # fmt: skip
-    """As `assignment_method_of`, for a batch of at most `most_columns` columns each. `largest()` is one of them.
-
-    `whole` says that costs are integers.
-    """
+    method: str | AssignmentMethod, device: str, most_columns: int, largest: Callable[[], DenseCosts] | None = None
+) -> tuple[AssignmentMethod, str]:
+    """As `assignment_method_of`, for a batch of at most `most_columns` columns each. `largest()` is one of them."""
     auto = _auto_of_batch_on_gpu if device == "gpu" else _auto_of_batch_on_cpu
-    return _method_of(method, device, "batch", partial(auto, most_columns, whole, largest))
+    return _method_of(method, device, "batch", partial(auto, most_columns, largest))
 
 
-def _auto_of_batch_on_gpu(most_columns: int, whole: bool, _: Any) -> tuple[AssignmentMethod, str]:
-    if not whole:
-        return _JV, "a batch of floats: few paths are equally long, and a block finds one after the other"
-    if most_columns <= FEW_COLUMNS:
-        return _TREE, "a batch of integers, of few columns"
-    return _CLASSICAL, "a batch of integers, of many columns"
+def _auto_of_batch_on_gpu(*_: Any) -> tuple[AssignmentMethod, str]:
+    return _JV, "a batch: one block of a GPU finds the paths of a problem one after the other"
 
 
 def _auto_of_batch_on_cpu(
-    most_columns: int, _: bool, largest: Callable[[], DenseCosts] | None
+    most_columns: int, largest: Callable[[], DenseCosts] | None
 ) -> tuple[AssignmentMethod, str]:
     if largest is not None and most_columns >= min(FEW_ROWS_ON_CPU.values()):
         return _cpu_method_of(largest())

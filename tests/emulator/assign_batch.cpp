@@ -64,12 +64,12 @@ static void add_problem(Random& random, Problems& problems, bool alike) {
 }
 
 static Problems draw_problems(Random& random) {
-  constexpr int MOST_PROBLEMS = 6, MOST_ROWS = 30, MOST_COLUMNS = 40, MODEST_KINDS[] = {1, 3, 7};
+  constexpr int MOST_PROBLEMS = 6, MOST_ROWS = 30, MOST_COLUMNS = 40, MODEST_KINDS[] = {1, 3, 7, 8};
   Problems problems{};
   problems.most_rows = 1 + random() % MOST_ROWS;
   problems.most_columns = 1 + random() % MOST_COLUMNS;
   problems.maximize = random() % 2;
-  const int count = 1 + random() % MOST_PROBLEMS, kind = MODEST_KINDS[random() % 3];
+  const int count = 1 + random() % MOST_PROBLEMS, kind = MODEST_KINDS[random() % 4];
   problems.entries.resize(static_cast<std::size_t>(count) * problems.most_rows * problems.most_columns);
   for (Cost& entry : problems.entries) entry = draw_entry(random, kind, Cost{});
   const bool alike = random() % 3 == 0;

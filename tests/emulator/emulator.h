@@ -107,6 +107,7 @@ auto atomicMax_block(Arguments... arguments) { return atomicMax(arguments...); }
 #define EMULATED_GPU
 #define DEVICE inline __attribute__((always_inline))
 #define NOT_UNROLLED
+#define UNROLLED
 #define DEVICE_APART __attribute__((noinline))
 #define INLINED
 constexpr bool SHORT_LISTS = true;

@@ -3,14 +3,17 @@
 //
 //   start         square problems: u is the least cost of each row, v the least cost - u of each column. A row takes the first
 //                 column that has its v from it. Rectangular problems: v is 0. A column takes the first row that it is best for
-//   augmentation  a shortest augmenting path (Dijkstra) for every row that is still free
+//   bids          rounds in which all free rows bid for their best column: augmenting row reduction of many rows at once
+//   augmentation  a shortest augmenting path for every row that is still free
 //
-// Between the two the paper lets free rows bid. Here a bid takes two barriers, and a step of a search one. Rows do not bid, since
-// bids save few steps: benchmarks/log/batches.md, "A block finds one shortest path after the other".
+// The paper's search takes the nearest column, and reads its row: Dijkstra's algorithm. Here a step reads several rows: each
+// group of threads chooses the nearest of its own columns. A row that is read too early is read again if its distance falls
+// later. So there are a third of the steps, and each waits once for the memory and once at a barrier. The search ends when no
+// column whose row has to be read is nearer than the nearest free column. Then distances up to there are shortest distances.
 //
-// A thread has every size()-th column. So v, distances and predecessors of a column are touched by one thread, and a step of a
-// search needs one barrier: the one that finds the nearest column. Among equally near columns the first free one is taken, or
-// the first. So the answer depends on the costs alone.
+// A thread has every size()-th column. So v, distances and predecessors of a column are touched by one thread. Among equally
+// near free columns that a step finds the first is taken. If rows bid for one column in a round, the first gets it. So the
+// answer depends on the costs and on the number of threads alone.
 //
 // The invariant, with u[i] = cost - v of the pair of row i: no pair costs less than u + v. After the start v only falls, and a
 // matched column never becomes free again. So v of columns that stay free is 0.
@@ -30,36 +33,38 @@ class ShortestPaths {
   DEVICE void carve(Workspace& workspace) {
     distance_ = workspace.take<Dual>(costs_.num_columns);
     pair_cost_ = workspace.take<Dual>(costs_.num_columns);
+    nearest_cost_ = workspace.take<Dual>(costs_.num_columns);
     nearest_row_ = workspace.take<Vertex>(costs_.num_columns);
+    // There are no more rows than columns. The search needs its memory after the bids.
+    more_ = distance_;
+    bought_ = nearest_row_;
+    sold_to_ = reinterpret_cast<Vertex*>(pair_cost_);
+    bidders_ = reinterpret_cast<Vertex*>(nearest_cost_);
   }
 
   // Writes the matching, u and v. A row that cannot be matched ends the search. `team` is a block.
   template <class Team>
   DEVICE void run(Team& team, Report& report) {
+    SHARED_BY_BLOCK(Boards, boards);
     Count now = team.nanoseconds();
     start(team);
+    hold_bids(team, boards);
+    prepare_search(team, boards);
     Count start_size = 0;
-    for (Vertex row = 0; row < costs_.num_rows; ++row) start_size += matching_.row_match[row] != NONE;
+    team.each(costs_.num_rows, [&](Count row) { start_size += matching_.row_match[row] != NONE; });
+    team.add_all(&report.start_size, start_size);
     const Count start_ns = lap(team, now);
-    auto block = team.in_blocks();
     Count paths = 0;
-    bool goes_on = true;
-    for (Vertex row = 0; row < costs_.num_rows && goes_on; ++row) {
-      if (matching_.row_match[row] != NONE) continue;
-      goes_on = augment_from(block, row);
-      paths += goes_on;
-    }
+    while (boards.root != NONE && augment(team, boards)) ++paths;
     team.each(costs_.num_rows, [&](Count row) {
       const Vertex column = matching_.row_match[row];
       u_[row] = column == NONE ? 0 : costs_.at(static_cast<Vertex>(row), column) - v_[column];
     });
     if (team.rank() == 0) {
-      Count size = 0;
-      for (Vertex row = 0; row < costs_.num_rows; ++row) size += matching_.row_match[row] != NONE;
-      report.start_size = start_size;
-      report.size = size;
+      report.size = report.start_size + paths;
       report.phases = paths;
       report.rows_scanned = rows_scanned_;
+      report.levels = steps_;
       report.edges_inspected = rows_scanned_ * costs_.num_columns;
       report.start_ns = start_ns;
       report.search_ns = lap(team, now);
@@ -68,8 +73,69 @@ class ShortestPaths {
   }
 
  private:
-  // Reads that are under way together. A block has a thread for each two columns: see COLUMNS_OF_A_THREAD of backends/gpu.py.
-  static constexpr int IN_A_BLOCK = 2, IN_A_WARP = 4, IN_A_COLUMN = 8;
+  // Reads that are under way together: fours of rows in a step, entries of a row in a lane, and entries of a column in a thread.
+  static constexpr int FOURS = 3, IN_A_WARP = 8, IN_A_COLUMN = 8;
+  static constexpr int MOST_GROUPS = 4 * FOURS;
+  // 8 rounds leave 1.0 to 1.1 times as many steps, rounds included, and 64 rounds 0.9 to 1.2 times: benchmarks/log/batches.md,
+  // "A step reads several rows".
+  static constexpr int MOST_ROUNDS = 16;
+
+  // What a row that the next step reads adds to cost - v of a column, and how far the row is. A group of threads without a row
+  // chooses one that is infinitely far.
+  struct Choice {
+    Dual offset, distance;
+  };
+  struct alignas(16) FourRows {
+    Vertex rows[4];
+  };
+  struct FreeColumn {
+    Dual distance;
+    Vertex column;
+  };
+  // What the threads of a block tell each other.
+  struct Board {
+    FourRows rows[FOURS];
+    Choice choices[MOST_GROUPS];
+    FreeColumn free_columns[MOST_GROUPS];
+  };
+  // Two boards take turns, so that a step needs one barrier.
+  struct Boards {
+    Board of_turn[2];
+    Vertex root;      // of the next search, or NONE
+    int bidders[3];  // of a round, of the next and of the one after it
+  };
+  // The nearest columns of a thread, NONE if they are not nearer than a free column that is known: one whose row has not been
+  // read since its distance fell, and a free one.
+  struct Nearest {
+    Vertex column;
+    Dual distance;
+    FreeColumn free;
+  };
+  // A column of a thread in a step.
+  struct Mine {
+    const Cost* entries;
+    Dual distance, v;
+    Vertex from;  // the row that lowers the distance, and what the pair costs
+    Dual cost;
+  };
+  // Lanes that follow one another and choose a row together: 6 to 12 groups, for at most 384 threads.
+  struct Group {
+    int width, number, first_lane, groups;
+  };
+  template <class Team>
+  static DEVICE Group group_of(const Team& team) {
+    int width = team.lanes();
+    while (6 * width > team.size()) width /= 2;
+    return {width, team.rank() / width, team.lane() / width * width, team.size() / width};
+  }
+  // Distances in their order, roughly, and the lane.
+  static DEVICE int rough_key(Dual distance, int lane) {
+    union {
+      float number;
+      int bits;
+    } same = {static_cast<float>(distance)};
+    return (same.bits & ~31) | lane;
+  }
 
   // The columns of this thread.
   template <class Team, class Use>
@@ -103,7 +169,6 @@ class ShortestPaths {
     team.each(costs_.num_columns, [&](Count i) {
       const Vertex column = static_cast<Vertex>(i), row = matching_.col_match[column];
       if (row == LAST_VERTEX || matching_.row_match[row] != column) matching_.col_match[column] = NONE;
-      else note_pair_cost(column);
     });
     team.each(costs_.num_rows, [&](Count row) {
       if (matching_.row_match[row] == LAST_VERTEX) matching_.row_match[row] = NONE;
@@ -155,7 +220,9 @@ class ShortestPaths {
       });
       const Dual least_of_row = team.min_group(least);
       best = team.min_group(least == least_of_row ? best : LAST_VERTEX);
-      if (team.lane() != 0 || best == LAST_VERTEX) return;
+      if (team.lane() != 0) return;
+      u_[row] = best == LAST_VERTEX ? 0 : least_of_row;
+      if (best == LAST_VERTEX) return;
       matching_.row_match[row] = best;
       team.fetch_min(&matching_.col_match[best], row);
     });
@@ -166,89 +233,249 @@ class ShortestPaths {
     });
   }
 
-  // The least key decides between equally near columns: a free column first, then the first column.
-  DEVICE int key_of(Vertex column, Vertex mate) const { return mate == NONE ? column : column + costs_.num_columns; }
-  DEVICE Vertex column_of(int key) const { return key < costs_.num_columns ? key : key - costs_.num_columns; }
-
-  // Finds and flips a path. Returns false if there is none.
+  // Free rows bid in rounds. A row takes its best column from the row that has it. v of the column falls by how much it is better
+  // than the bidder's second best. Of the rows that bid for one column the first gets it, and the others bid again.
   template <class Team>
-  DEVICE bool augment_from(Team& team, Vertex root) {
-    each_column(team, [&](Vertex column) {
-      distance_[column] = costs_.infinite();
-      nearest_row_[column] = 0;
+  DEVICE void hold_bids(Team& team, Boards& boards) const {
+    if (team.rank() == 0) boards.bidders[0] = boards.bidders[1] = 0;
+    team.each(costs_.num_columns, [&](Count column) { sold_to_[column] = 0; });
+    team.sync();
+    team.each(costs_.num_rows, [&](Count row) {
+      if (matching_.row_match[row] == NONE) bidders_[team.append(&boards.bidders[0])] = static_cast<Vertex>(row);
     });
-    Dual radius = 0, offset = 0;
-    Vertex row = root, end;
-    while (true) {
-      const auto nearest = lower_columns(team, row, offset);
-      if (!(nearest.value < costs_.infinite())) return false;
-      radius = nearest.value;
-      end = column_of(nearest.key);
-      if (nearest.key < costs_.num_columns) break;
-      if (end % team.size() == team.rank()) nearest_row_[end] = ~nearest_row_[end];
-      row = nearest.note;
-      offset = radius - (pair_cost_[end] - v_[end]);
+    team.sync();
+    for (int round = 0; round < MOST_ROUNDS && boards.bidders[round % 3] > 0; ++round) {
+      Vertex* rows = bidders_ + round % 2 * costs_.num_columns;
+      Vertex* next = bidders_ + (1 - round % 2) * costs_.num_columns;
+      const int count = boards.bidders[round % 3];
+      if (team.rank() == 0) boards.bidders[(round + 2) % 3] = 0;
+      team.each_group(count, [&](Count i) { bid(team, i, rows[i], sale(round, rows[i])); });
+      team.sync();
+      team.each(count, [&](Count i) {
+        const Vertex loser = settle(i, rows[i], sale(round, rows[i]));
+        if (loser != NONE) next[team.append(&boards.bidders[(round + 1) % 3])] = loser;
+      });
+      team.sync();
     }
-    each_column(team, [&](Vertex column) {
-      if (nearest_row_[column] < 0) v_[column] += distance_[column] - radius;
+  }
+  // The least sale of a column counts: the last round, then the first row.
+  DEVICE int sale(int round, Vertex row) const { return row - (round + 1) * costs_.num_rows; }
+
+  // The best column that a lane finds; among equal ones a free column.
+  struct Offer {
+    Dual least, second;
+    Vertex column;
+    bool is_free;
+  };
+  template <class Team>
+  DEVICE void bid(const Team& team, Count i, Vertex row, int sale) const {
+    Offer offer{costs_.infinite(), costs_.infinite(), NONE, false};
+    each_of_warp(team, row, [&](Vertex column, Dual cost) {
+      const Dual reduced = cost - v_[column];
+      const bool is_free = matching_.col_match[column] == NONE;
+      if (reduced < offer.least || (reduced == offer.least && is_free && !offer.is_free)) {
+        offer = {reduced, offer.least, column, is_free};
+      } else if (reduced < offer.second) {
+        offer.second = reduced;
+      }
     });
-    team.sync();
-    if (team.rank() == 0) flip(root, end);
+    const Dual least = team.min_group(offer.least);
+    // Rows prefer different lanes, so that equal rows do not all want one column.
+    const int place = (offer.least > least ? 2 : offer.is_free ? 0 : 1) * team.lanes() + ((team.lane() - row) & (team.lanes() - 1));
+    const int winner = team.min_group(place);
+    Dual second = team.min_group(place == winner ? offer.second : offer.least);
+    if (place != winner) return;
+    // How much a row with one column can pay for it is not known here, perhaps nothing.
+    if (second == costs_.infinite()) second = least;
+    const bool bids = least != costs_.infinite() && (second != least || offer.is_free);
+    bought_[i] = bids ? offer.column : NONE;
+    if (!bids) return;
+    more_[i] = second - least;
+    u_[row] = least;
+    team.lower(&sold_to_[offer.column], sale);
+  }
+  // A column changes hands if the bidder has won it. Returns the row that bids again, or NONE.
+  DEVICE Vertex settle(Count i, Vertex row, int sale) const {
+    const Vertex column = bought_[i];
+    if (column == NONE || sold_to_[column] != sale) return column == NONE ? NONE : row;
+    const Vertex loser = matching_.col_match[column];
+    u_[row] += more_[i];
+    v_[column] -= more_[i];
+    matching_.col_match[column] = row;
+    matching_.row_match[row] = column;
+    if (loser != NONE) matching_.row_match[loser] = NONE;
+    return loser;
+  }
+
+  template <class Team>
+  DEVICE void prepare_search(Team& team, Boards& boards) {
+    group_ = group_of(team);
+    far_ = costs_.infinite() / 2 - u_[0];
+    for (Board& board : boards.of_turn) {
+      team.each(MOST_GROUPS, [&](Count i) {
+        board.rows[i / 4].rows[i % 4] = 0;
+        board.choices[i] = no_choice();
+      });
+    }
     team.sync();
     each_column(team, [&](Vertex column) {
-      if (nearest_row_[column] < 0 || column == end) note_pair_cost(column);
+      const Vertex row = matching_.col_match[column];
+      if (row != NONE) pair_cost_[column] = costs_.at(row, column);
+      distance_[column] = costs_.infinite();
     });
+    if (team.rank() == 0) open(boards, 0);
+    team.sync();
+  }
+
+  // Finds and flips a path from the root. Returns false if there is none. Otherwise the next free row becomes the root.
+  template <class Team>
+  DEVICE bool augment(Team& team, Boards& boards) {
+    const Vertex root = boards.root;
+    FreeColumn end{costs_.infinite(), NONE};
+    for (unsigned chosen = 1; chosen != 0;) {
+      const Nearest nearest = lower_columns(team, boards.of_turn[turn_], chosen, end.distance);
+      turn_ = 1 - turn_;
+      Board& board = boards.of_turn[turn_];
+      const bool is_chosen = choose(team, board, nearest);
+      team.sync();
+      end = nearest_free(team, board.free_columns, end);
+      chosen = choices_within(team, board.choices, end.distance);
+      if (is_chosen && nearest.distance < end.distance) nearest_row_[nearest.column] = ~nearest_row_[nearest.column];
+    }
+    if (end.column == NONE) return false;
+    turn_ = 1 - turn_;
+    each_column(team, [&](Vertex column) {
+      const Dual distance = distance_[column];
+      distance_[column] = costs_.infinite();
+      if (distance < end.distance) v_[column] += distance - end.distance;
+    });
+    if (team.rank() == 0) {
+      flip(root, end.column);
+      open(boards, root + 1);
+    }
     team.sync();
     return true;
   }
-  DEVICE void note_pair_cost(Vertex column) { pair_cost_[column] = costs_.at(matching_.col_match[column], column); }
+  // The next search starts from the first free row from `row` on.
+  DEVICE void open(Boards& boards, Vertex row) const {
+    while (row < costs_.num_rows && matching_.row_match[row] != NONE) ++row;
+    boards.root = row < costs_.num_rows ? row : NONE;
+    if (boards.root == NONE) return;
+    Board& board = boards.of_turn[turn_];
+    for (int r = 1; r < 4; ++r) board.choices[r] = no_choice();
+    board.rows[0].rows[0] = row;
+    board.choices[0] = {-u_[row], 0};
+  }
+  DEVICE Choice no_choice() const { return {far_, costs_.infinite()}; }
 
-  // A row of the tree lowers the distances of columns outside it, to `offset` + cost - v. All reads are under way together.
+  // Rows of the tree lower the distances of this thread's columns, to distance + cost - v - u. Returns the nearest columns.
   template <class Team>
-  DEVICE auto lower_columns(Team& team, Vertex row, Dual offset) {
-    ++rows_scanned_;
-    Dual least = costs_.infinite();
-    int key = LAST_VERTEX;
-    Vertex least_mate = NONE;
-    const Cost* entries = costs_.place(row, 0);
-    for (Vertex first = team.rank(); first < costs_.num_columns; first += IN_A_BLOCK * team.size()) {
-      Cost entry[IN_A_BLOCK];
-      Dual v[IN_A_BLOCK], distance[IN_A_BLOCK];
-      Vertex nearest[IN_A_BLOCK], mate[IN_A_BLOCK];
-      for (int k = 0; k < IN_A_BLOCK; ++k) {
-        const Vertex column = first + k * team.size(), safe = column < costs_.num_columns ? column : first;
-        entry[k] = cached(entries + safe * costs_.column_stride);
-        v[k] = v_[safe];
-        distance[k] = distance_[safe];
-        nearest[k] = nearest_row_[safe];
-        mate[k] = matching_.col_match[safe];
+  DEVICE Nearest lower_columns(const Team& team, const Board& board, unsigned chosen, Dual radius) {
+    Nearest nearest{NONE, costs_.infinite(), {costs_.infinite(), NONE}};
+    each_column(team, [&](Vertex column) {
+      Mine mine{costs_.place(0, column), distance_[column], v_[column], NONE, 0};
+      const bool is_free = matching_.col_match[column] == NONE, waits = nearest_row_[column] < 0;
+      lower(board, chosen, mine);
+      if (mine.from != NONE) {
+        distance_[column] = mine.distance;
+        nearest_row_[column] = ~mine.from;
+        nearest_cost_[column] = mine.cost;
       }
-      for (int k = 0; k < IN_A_BLOCK; ++k) {
-        const Vertex column = first + k * team.size();
-        const bool is_outside = column < costs_.num_columns && nearest[k] >= 0;
-        const Dual cost = costs_.of_entry(entry[k]), here = is_forbidden(cost) ? cost : offset + (cost - v[k]);
-        const bool falls = is_outside && here < distance[k];
-        if (falls) {
-          distance_[column] = here;
-          nearest_row_[column] = row;
-        }
-        const Dual now = falls ? here : distance[k];
-        const int key_here = key_of(column, mate[k]);
-        const bool is_least = is_outside && (now < least || (now == least && key_here < key));
-        least = is_least ? now : least;
-        key = is_least ? key_here : key;
-        least_mate = is_least ? mate[k] : least_mate;
+      if (is_free) {
+        if (mine.distance < nearest.free.distance) nearest.free = {mine.distance, column};
+      } else if ((waits || mine.from != NONE) && mine.distance < nearest.distance) {
+        nearest.distance = mine.distance;
+        nearest.column = column;
       }
+    });
+    if (!(nearest.distance < radius)) nearest.column = NONE;
+    if (!(nearest.free.distance < radius)) nearest.free.column = NONE;
+    rows_scanned_ += team.count(chosen);
+    ++steps_;
+    return nearest;
+  }
+  // All entries of a step are under way together. Rows are taken in fours, and fours without a chosen row are left out.
+  DEVICE void lower(const Board& board, unsigned chosen, Mine& mine) const {
+    Cost entry[FOURS][4];
+    UNROLLED
+    for (int q = 0; q < FOURS; ++q) {
+      if ((chosen >> 4 * q & 15) == 0) continue;
+      const FourRows four = board.rows[q];
+      UNROLLED
+      for (int r = 0; r < 4; ++r) entry[q][r] = cached(mine.entries + static_cast<unsigned>(four.rows[r]) * costs_.row_stride);
     }
-    return team.least_keyed(least, key, least_mate);
+    UNROLLED
+    for (int q = 0; q < FOURS; ++q) {
+      if ((chosen >> 4 * q & 15) != 0) lower_by_four(board.choices + 4 * q, board.rows[q], entry[q], mine);
+    }
+  }
+  DEVICE void lower_by_four(const Choice* choices, const FourRows& four, const Cost (&entry)[4], Mine& mine) const {
+    Dual here[4];
+    UNROLLED
+    for (int r = 0; r < 4; ++r) here[r] = costs_.of_entry(entry[r]) + (choices[r].offset - mine.v);
+    const Dual a = here[1] < here[0] ? here[1] : here[0], b = here[3] < here[2] ? here[3] : here[2], least = b < a ? b : a;
+    if (!(least < mine.distance)) return;
+    int nearest = 0;
+    Cost entry_of_nearest = entry[0];
+    UNROLLED
+    for (int r = 1; r < 4; ++r) {
+      nearest = here[r] == least ? r : nearest;
+      entry_of_nearest = here[r] == least ? entry[r] : entry_of_nearest;
+    }
+    // Rounding does not make a way shorter than its beginning, so that no row follows itself.
+    const Dual beginning = choices[nearest].distance, distance = least < beginning ? beginning : least;
+    if (!(distance < mine.distance)) return;
+    mine.distance = distance;
+    mine.from = four.rows[nearest];
+    mine.cost = costs_.of_entry(entry_of_nearest);
   }
 
-  DEVICE void flip(Vertex root, Vertex column) {
+  // The nearest free column of each warp and the nearest matched column of each group go on the board. Returns whether a column
+  // of this thread was chosen.
+  template <class Team>
+  DEVICE bool choose(const Team& team, Board& board, const Nearest& nearest) const {
+    FreeColumn free{costs_.infinite(), NONE};
+    if (team.vote(nearest.free.column != NONE) != 0) free = least_of_warp(team, nearest.free);
+    if (team.lane() == 0) board.free_columns[team.rank() / team.lanes()] = free;
+    const int key = nearest.column == NONE ? LAST_VERTEX : rough_key(nearest.distance, team.lane());
+    const int least = team.min_part(key, group_.width);
+    const bool is_chosen = key == least && least != LAST_VERTEX;
+    if (least == LAST_VERTEX && team.lane() == group_.first_lane) board.choices[group_.number] = no_choice();
+    if (is_chosen) {
+      const Vertex column = nearest.column;
+      board.rows[group_.number / 4].rows[group_.number % 4] = matching_.col_match[column];
+      board.choices[group_.number] = {nearest.distance - (pair_cost_[column] - v_[column]), nearest.distance};
+    }
+    return is_chosen;
+  }
+  template <class Team>
+  DEVICE FreeColumn least_of_warp(const Team& team, const FreeColumn& mine) const {
+    const Dual distance = team.min_group(mine.column == NONE ? costs_.infinite() : mine.distance);
+    const bool has_it = mine.column != NONE && mine.distance == distance;
+    const Vertex column = team.min_group(has_it ? mine.column : LAST_VERTEX);
+    return {distance, column == LAST_VERTEX ? NONE : column};
+  }
+  // As `end`, or a nearer one that a warp has found.
+  template <class Team>
+  DEVICE FreeColumn nearest_free(const Team& team, const FreeColumn* found, const FreeColumn& end) const {
+    const Vertex warp = team.lane() < team.size() / team.lanes() ? team.lane() : 0;
+    const FreeColumn mine = found[warp];
+    return team.vote(mine.column != NONE) == 0 ? end : least_of_warp(team, mine);
+  }
+  // Which choices are nearer than a free column.
+  template <class Team>
+  DEVICE unsigned choices_within(const Team& team, const Choice* choices, Dual radius) const {
+    const int group = team.lane() < group_.groups ? team.lane() : 0;
+    return team.vote(group == team.lane() && choices[group].distance < radius);
+  }
+
+  DEVICE void flip(Vertex root, Vertex column) const {
     for (Vertex row = NONE; row != root;) {
       row = nearest_row_[column] < 0 ? ~nearest_row_[column] : nearest_row_[column];
       const Vertex before = matching_.row_match[row];
       matching_.row_match[row] = column;
       matching_.col_match[column] = row;
+      pair_cost_[column] = nearest_cost_[column];
       column = before;
     }
   }
@@ -259,6 +486,14 @@ class ShortestPaths {
   Dual* v_;              // [num_columns]
   Dual* distance_;       // [num_columns] from the root, as far as known
   Dual* pair_cost_;      // [num_columns] of matched columns
-  Vertex* nearest_row_;  // [num_columns] the row that lowered the distance; its complement once the column is in the tree
-  Count rows_scanned_ = 0;
+  Dual* nearest_cost_;   // [num_columns] of the pair with nearest_row
+  Vertex* nearest_row_;  // [num_columns] the row that lowered the distance; its complement until the column's own row is read
+  Dual* more_;           // [num_rows] by how much v of the column that a bidder wants falls
+  Vertex* bought_;       // [num_rows] that column, or NONE
+  Vertex* sold_to_;      // [num_columns] the least sale
+  Vertex* bidders_;      // [2 * num_columns] of this round and of the next
+  Count rows_scanned_ = 0, steps_ = 0;
+  unsigned turn_ = 0;    // of the board
+  Group group_{};        // of this thread
+  Dual far_ = 0;         // what makes cost - v of any pair very large, and no sum overflow: cost - v is about u of any row
 };

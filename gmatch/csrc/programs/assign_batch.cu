@@ -2,7 +2,7 @@
 #include "assignment/checked_batch.cuh"
 
 // A block checks and solves one problem at a time, and then takes the next one.
-PROGRAM(assign_batch, 512)
+PROGRAM(assign_batch, 640)
 (COSTS batch, char* workspace, Count workspace_size, Count near_size, int* next) {
   BlockTeam<32> team(nullptr);
   char* memory = team.own_memory(workspace, workspace_size, near_size);

@@ -53,9 +53,9 @@
 //   fetch_min                  as lower; a thread that gets a value also sees what its writer wrote before it
 //   lower                      lowers a cell; returns what it held; floating point numbers must not be negative
 //   min_group                  the smallest value of the lanes of a group; all its lanes call it
-//   least_keyed                the smallest value of the lanes of a group, the smallest key of a lane that has it, and the note
-//                              of that lane; for groups that are whole blocks. What one thread wrote before it is seen by all
-//                              after it
+//   min_part(value, width)     the smallest number of `width` lanes of a warp that follow one another; a power of two
+//   vote                       for each lane of the warp, a bit that says whether it says yes
+//   count                      how many bits are set
 //   sync_group                 what lanes of a group wrote before it is seen by all of them after it, and by who gets to it by a
 //                              cell that they lower later
 //   add_all, min_all, max_all  the sum, the minimum, the maximum of one value of every thread, into a cell; all threads
@@ -90,6 +90,7 @@ constexpr Vertex LAST_VERTEX = 0x7fffffff;   // above every vertex
 #define PROGRAM_IF_0(name, block_limit) template <int> __device__ void name
 #define SHARED_BY_BLOCK(type, name) __shared__ type name
 #define NOT_UNROLLED _Pragma("unroll 1")  // the loop that follows: for a short program
+#define UNROLLED _Pragma("unroll")        // the loop that follows: for arrays that lie in registers
 constexpr bool SHORT_LISTS = false;       // lists that are soon full, for tests
 
 DEVICE unsigned load_acquire(const unsigned* cell) {
@@ -152,7 +153,10 @@ class [[nodiscard]] DeviceTeam {
   DEVICE int lane() const { return threadIdx.x % lanes(); }
   DEVICE int lanes() const { return LANES == WHOLE_BLOCK ? blockDim.x : LANES; }
 
-  DEVICE void sync() { any(false); }
+  DEVICE void sync() {
+    if (on_grid()) any(false);
+    else __syncthreads();
+  }
 
   DEVICE int num_waiting() const { return on_grid() ? static_cast<int>(read(&arrivals_[turn_]) % YES) : 0; }
 
@@ -303,24 +307,16 @@ class [[nodiscard]] DeviceTeam {
     if constexpr (LANES == WHOLE_BLOCK) return min_of_block(value);
     else return min_of_lanes<LANES>(value);
   }
-  template <class T>
-  struct Keyed {
-    T value;
-    int key, note;
-  };
-  // Two cells for each warp take turns, so that one barrier is enough: all threads have read a cell before it is written again.
-  template <class T>
-  DEVICE Keyed<T> least_keyed(T value, int key, int note) {
-    static_assert(LANES == WHOLE_BLOCK && !on_grid(), "for groups that are whole blocks");
-    SHARED_BY_BLOCK(PartsInTurn<T>, parts);
-    const unsigned in_warp = threadIdx.x % 32, warps = blockDim.x / 32;
-    Keyed<T> least = least_keyed_of_warp(Keyed<T>{value, key, note});
-    if (warps == 1) return least;
-    turn_ = 1 - turn_;
-    if (in_warp == 0) parts.of_warp[turn_][threadIdx.x / 32] = least;
-    __syncthreads();
-    return least_keyed_of_warp(parts.of_warp[turn_][in_warp < warps ? in_warp : 0]);
+  DEVICE int min_part(int value, int width) const {
+    if (width == 32) return min_of_lanes<32>(value);
+    for (int offset = width / 2; offset > 0; offset /= 2) {
+      const int other = __shfl_xor_sync(0xffffffffu, value, offset);
+      value = other < value ? other : value;
+    }
+    return value;
   }
+  DEVICE unsigned vote(bool yes) const { return __ballot_sync(0xffffffffu, yes); }
+  DEVICE int count(unsigned votes) const { return __popc(votes); }
   template <class T>
   DEVICE T lower(T* cell, T value) const {
     auto* ordered = reinterpret_cast<long long*>(cell);
@@ -377,17 +373,6 @@ class [[nodiscard]] DeviceTeam {
       value = other < value ? other : value;
     }
     return value;
-  }
-  template <class T>
-  struct PartsInTurn {
-    Keyed<T> of_warp[2][32];
-  };
-  template <class T>
-  static DEVICE Keyed<T> least_keyed_of_warp(const Keyed<T>& mine) {
-    const T value = min_of_lanes<32>(mine.value);
-    const int key = min_of_lanes<32>(mine.value == value ? mine.key : LAST_VERTEX);
-    const unsigned has_it = __ballot_sync(0xffffffffu, mine.value == value && mine.key == key);
-    return {value, key, __shfl_sync(0xffffffffu, mine.note, has_it == 0 ? 0 : __ffs(static_cast<int>(has_it)) - 1)};
   }
   template <class T>
   static DEVICE T min_of_block(T value) {
@@ -471,6 +456,7 @@ using BlockTeam = DeviceTeam<LANES, Scope::block>;
 #define DEVICE_APART inline
 #define INLINED __attribute__((always_inline))
 #define NOT_UNROLLED
+#define UNROLLED
 #define SHARED_BY_BLOCK(type, name) type name
 #ifdef TESTED_WITH_SHORT_LISTS
 constexpr bool SHORT_LISTS = true;
