@@ -7,11 +7,13 @@ from typing import Any, overload
 
 from ..arrays import (
     as_dense_array,
+    to_host,
     truth_of,
 )
 from ..errors import InvalidInput
 from ..foreign import as_sparse
 from ..problems.batch import CostBatch
+from ..problems.limits import Asked
 from ..problems.points import PointCosts
 from ..problems.row_blocks import RowBlocks
 from ..problems.sparse import SparseCosts, is_sparse
@@ -199,8 +201,10 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
         return verify_pairs(problem, result)
     if isinstance(result, Assignment):
         if isinstance(problem, PointCosts):
-            return verify_point_assignment(problem, result, strict)
-        problem = as_windows(problem, result.maximize, result.cost_limit, result.forbid_nan)
+            return verify_point_assignment(
+                problem, result if problem.lies_on == "cpu" else result.moved(to_host), strict
+            )
+        problem = as_windows(problem, Asked(result.maximize, result.cost_limit, result.forbid_nan))
         if isinstance(problem, WindowCosts):
             return verify_window_assignment(problem, result, strict)
         problem = as_sparse(problem)

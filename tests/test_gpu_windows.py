@@ -1,0 +1,184 @@
+"""Costs that are never all on a GPU: on a real GPU if there is one, and everywhere on arrays that pass for its own."""
+
+import numpy as np
+import pytest
+from conftest import GPU
+from fake_gpus import pretend
+from test_windows import FAMILIES, TYPES, Rows, total
+
+import gmatch
+from gmatch import FunctionCosts, Infeasible, InvalidInput, PointCosts, RowWindows, cuda
+from gmatch.problems import gpu_windows
+from gmatch.problems.points import METRICS
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """CuPy: a fake one where there is none."""
+    return cuda.cupy() if GPU else pretend(monkeypatch.setattr)
+
+
+@pytest.fixture(params=["kept", "brought again"])
+def small_windows(request, gpu, monkeypatch):
+    """Windows of few rows. Some stay on the GPU, or none."""
+    monkeypatch.setattr(gpu_windows, "ROWS_OF_PROCESSOR", 7)
+    monkeypatch.setattr(cuda, "processors", lambda: 1)
+    if request.param == "brought again":
+        monkeypatch.setattr(gpu_windows, "KEPT", 1 << 62)
+    return gpu
+
+
+def called(gpu, matrix, **options):
+    """The matrix as a function of arrays of the GPU."""
+    there = gpu.asarray(np.ascontiguousarray(matrix))
+
+    def f(rows, columns):
+        assert type(rows) is type(columns) is gpu.ndarray
+        return there[rows][:, columns]
+
+    return FunctionCosts(f, matrix.shape, matrix.dtype, **options)
+
+
+def streamed(gpu, matrix, **options):
+    return RowWindows(matrix, **options)
+
+
+def chunked(gpu, matrix, **options):
+    return RowWindows(Rows(matrix, (5, 7)), **options)
+
+
+def check(gpu, matrix, as_costs, **options):
+    costs = as_costs(gpu, matrix, **options)
+    try:
+        expected = gmatch.lap(matrix, **options)
+    except Infeasible:
+        with pytest.raises(Infeasible):
+            gmatch.lap(costs, device="gpu")
+        return
+    assignment = gmatch.lap(costs, device="gpu")
+    assert assignment.stats["backend"] == "gpu" and isinstance(assignment.u, np.ndarray)
+    certificate = gmatch.verify(costs, assignment)
+    assert abs(total(assignment, matrix) - total(expected, matrix)) <= certificate.tolerance
+    assert assignment.pair_costs.dtype == expected.pair_costs.dtype and assignment.u.dtype == expected.u.dtype
+    # Another program proves it on the matrix.
+    gmatch.verify(gmatch.DenseCosts(matrix, **options), assignment)
+
+
+@pytest.mark.parametrize("as_costs", [called, streamed, chunked])
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_assignments_on_a_gpu_are_the_cheapest(family, as_costs, small_windows):
+    rng = np.random.default_rng(FAMILIES.index(family))
+    types = TYPES[:-1] if as_costs is called else TYPES
+    for case in range(14):
+        n, m = (int(number) for number in rng.integers(0, 60, 2))
+        matrix = family(rng, (n, n) if case % 2 else (n, m)).astype(types[case % len(types)])
+        maximize = bool(rng.integers(2))
+        options = {"maximize": maximize, "cost_limit": None, "forbid_nan": False}
+        if case % 3 == 0:
+            options["cost_limit"] = float(np.round(rng.random() * 100, case % 2))
+        if case % 5 < 2 and matrix.dtype.kind == "f":
+            matrix[rng.random(matrix.shape) < rng.choice([0.05, 0.3, 0.9])] = -np.inf if maximize else np.inf
+            matrix[rng.random(matrix.shape) < 0.1] = np.nan
+            options["forbid_nan"] = True
+        check(small_windows, matrix, as_costs, **options)
+
+
+@pytest.mark.parametrize("metric", [*METRICS])
+@pytest.mark.parametrize("on_gpu", [False, True])
+def test_points_on_a_gpu(metric, on_gpu, small_windows):
+    rng = np.random.default_rng(METRICS.index(metric))
+    for n, m, d in ((30, 30, 2), (25, 40, 3), (40, 25, 2), (20, 20, 9), (0, 3, 2)):
+        x, y = rng.normal(size=(n, d)), rng.normal(size=(m, d))
+        options = {"metric": metric, "p": 3 if metric == "minkowski" else None, "maximize": bool(n % 3 == 0)}
+        host = PointCosts(x, y, **options)
+        expected = gmatch.lap(host)
+        if on_gpu:
+            costs = PointCosts(small_windows.asarray(x), small_windows.asarray(y), **options)
+            found = gmatch.lap(costs)
+            assert type(found.u) is small_windows.ndarray
+        else:
+            costs = host
+            found = gmatch.lap(costs, device="gpu")
+        assert found.stats["backend"] == "gpu" and found.stats["team"] == "windows"
+        assert np.isclose(float(found.cost), expected.cost)
+        gmatch.verify(costs, found)
+        found = found.moved(lambda array: array.get()) if on_gpu else found
+        gmatch.verify(host, found)
+        assert (found.pair_costs == host.of_pairs(found.row_ind, found.col_ind)).all()
+
+
+def test_points_on_a_gpu_with_a_limit_and_a_start(small_windows):
+    rng = np.random.default_rng(5)
+    x, y = rng.random((2, 60, 2))
+    for limit in (0.01, -1.0, 5.0):
+        costs = PointCosts(x, y, cost_limit=limit)
+        found, expected = gmatch.lap(costs, device="gpu"), gmatch.lap(costs)
+        gmatch.verify(costs, found)
+        assert found.size == expected.size and np.isclose(found.cost, expected.cost)
+        again = gmatch.lap(costs, device="gpu", initial=found)
+        assert again.stats["initial"] == "given" and np.isclose(again.cost, expected.cost)
+
+
+def test_points_on_a_gpu_stop_at_a_gap(small_windows):
+    rng = np.random.default_rng(6)
+    x, y = rng.random((2, 300, 3))
+    costs, best = PointCosts(x, y), gmatch.lap(PointCosts(x, y)).cost
+    for gap in (0.5, 1e-2, 1e-9):
+        found = gmatch.lap(costs, device="gpu", gap=gap)
+        assert found.status in ("bounded", "optimal") and best <= found.cost * (1 + 1e-12)
+        assert found.cost <= (1 + gap) * found.bound and found.bound <= best * (1 + 1e-12)
+        gmatch.verify(costs, found)
+
+
+def test_a_matrix_larger_than_the_memory_of_the_gpu_comes_in_windows(gpu, monkeypatch):
+    matrix = np.random.default_rng(7).random((200, 300), np.float32)
+    monkeypatch.setattr(cuda, "memory_left", lambda: 200_000)
+    found = gmatch.lap(matrix, device="gpu")
+    assert found.stats["team"] == "windows" and found.stats["windows_brought"] > 10
+    gmatch.verify(matrix, found)
+
+
+@pytest.mark.skipif(not GPU, reason="compiles a program for a GPU")
+@pytest.mark.parametrize("metric", METRICS)
+def test_costs_that_a_gpu_fills_are_the_hosts_to_the_bit(metric):
+    from gmatch.backends.point_costs import PointsOnGPU
+
+    rng = np.random.default_rng(METRICS.index(metric))
+    for n, m, d in ((1, 1, 1), (37, 1000, 2), (9, 333, 3), (64, 65, 17), (33, 40, 300)):
+        x, y = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4, (n, 1)), rng.normal(size=(m, d))
+        costs = PointCosts(x, y, metric=metric, p=3.5 if metric == "minkowski" else None)
+        wanted = costs.of_pairs(np.arange(n)[:, None], np.arange(m))
+        found = PointsOnGPU(costs.x, costs.y, metric, costs.p).costs(slice(0, n)).get()
+        if metric == "minkowski":
+            np.testing.assert_allclose(found, wanted, rtol=2.0**-48)
+        else:
+            assert (found == wanted).all()
+
+
+def test_what_a_gpu_refuses(gpu):
+    x = np.zeros((3, 2))
+    with pytest.raises(InvalidInput, match="both lie on the host, or both on a GPU"):
+        PointCosts(x, gpu.asarray(x))
+    with pytest.raises(InvalidInput, match="has one method"):
+        gmatch.lap(RowWindows(x), device="gpu", method="tree")
+    with pytest.raises(InvalidInput, match="threads is for the CPU"):
+        gmatch.lap(RowWindows(x), device="gpu", threads=2)
+
+    def raising(rows, columns):
+        raise ValueError("no")
+
+    with pytest.raises(InvalidInput, match="arrays of CuPy here"):
+        gmatch.lap(FunctionCosts(raising, (3, 3), np.float64), device="gpu")
+    seen = []
+
+    def changing(rows, columns):
+        seen.append(1)
+        return gpu.asarray(np.full((len(rows), len(columns)), float(len(seen))))
+
+    costs = FunctionCosts(changing, (3, 3), np.float64)
+    gpu_windows_kept, gpu_windows.KEPT = gpu_windows.KEPT, 1 << 62
+    try:
+        with pytest.raises(InvalidInput, match="the same costs each time"):
+            gmatch.lap(costs, device="gpu")
+    finally:
+        gpu_windows.KEPT = gpu_windows_kept
