@@ -83,6 +83,18 @@ class FakePasses:
         return closed
 
 
+class FakePairs(FakePasses):
+    """The passes over pairs of points, which also tell what the pairs cost."""
+
+    @staticmethod
+    def _picks(picks):
+        return picks._replace(places=fake_cupy.fake(picks.places), bounds=None, costs=fake_cupy.fake(picks.costs))
+
+    def overpriced(self, rows, u, v, depth):
+        least, _ = self._host.least_of_rows(self._all(), on_host(v))
+        return super().overpriced(rows, u, v, depth)._replace(bounds=fake_cupy.fake(least))
+
+
 class FakePoints:
     """The program that fills windows of points."""
 
@@ -93,6 +105,9 @@ class FakePoints:
     def costs(self, rows):
         numbers = np.arange(self._costs.shape[0])[rows]
         return fake_cupy.fake(self._costs.of_pairs(numbers[:, None], np.arange(self._costs.shape[1])))
+
+    def passes(self, rows, maximize, limit):
+        return FakePairs(self.costs(rows), np.float64, maximize, limit, 1)
 
 
 class FakeUploads:

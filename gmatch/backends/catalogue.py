@@ -14,6 +14,7 @@ The words fill the macros of the source, which have one meaning everywhere:
     FOREST       how threads that race for a vertex are reconciled
     SLACK        the type of a slack
     TERMS        the terms of the sum that a pair of points costs
+    COORDINATES  how many numbers a point has
     ROW_LANES    how many threads share a row
     BLOCK_LIMIT  how many threads a block has at most
 
@@ -109,6 +110,13 @@ METRICS: tuple[Words, ...] = (
     {"metric": "minkowski", "terms": "Powers"}, {"metric": "dot", "terms": "Products<0>"},
     {"metric": "cosine", "terms": "Products<1>"},
 )  # fmt: skip
+# Coordinates that passes over pairs are compiled for.
+COORDINATES: tuple[Words, ...] = (
+    {"coordinates": "2"},
+    {"coordinates": "3"},
+    {"coordinates": "4"},
+    {"coordinates": "8"},
+)
 PATHS: Words = {"search": "jv", "edges": "ShortestPaths"}
 METHODS_OF_BATCHES: tuple[Words, ...] = (*SEARCHES, *({**PATHS, **cost} for cost in COSTS))
 
@@ -319,18 +327,18 @@ POINT_COSTS = Program(
     title="point-costs-{metric}",
     rows=(METRICS,),
 )
-PROGRAMS = (
-    MATCH,
-    ASSIGN,
-    ASSIGN_BATCH,
-    ASSIGN_CORE,
-    ASSIGN_SPARSE,
-    BLOCK_PASSES,
-    MUNKRES,
-    INSPECT_COSTS,
-    ROWS,
-    POINT_COSTS,
+POINT_PASSES = Program(
+    source="programs/point_passes.cu",
+    entries=dict.fromkeys(("price_points_grid", "overpriced_points_grid", "costs_of_places_grid"), "512"),
+    structs=("PointPairs",),
+    macros={"TERMS": "{terms}", "COORDINATES": "{coordinates}"},
+    title="point-passes-{metric}-{coordinates}",
+    rows=(METRICS, COORDINATES),
 )
+PROGRAMS = (
+    MATCH, ASSIGN, ASSIGN_BATCH, ASSIGN_CORE, ASSIGN_SPARSE, BLOCK_PASSES, MUNKRES, INSPECT_COSTS, ROWS, POINT_COSTS,
+    POINT_PASSES,
+)  # fmt: skip
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from ..assignment.gap import within_bound
 from ..assignment.plan import Plan
 from ..assignment.request import Options
 from ..backends import backend_for
-from ..backends.block_passes import BlockPasses, Depth
+from ..backends.block_passes import BlockPasses, Depth, Picks
 from ..methods import assignment_method_of
 from ..problems.gpu_windows import FilledWindows, GpuWindows
 from ..problems.limits import minimised
@@ -57,16 +57,9 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
     if duals is None and given:
         duals = options.initial.u, options.initial.v
     began = perf_counter()
-    windows: GpuWindows
-    if isinstance(costs, PointCosts):
-        block: Any = PointBlock(costs)
-        windows = FilledWindows(costs.turned() if block.transposed else costs)
-    else:
-        windows = costs.on_gpu()
+    windows = _windows_of(costs)
     try:
-        if not isinstance(costs, PointCosts):
-            block = CheckedWindows(costs, windows)
-            windows.as_type = block.working_type if block.working_type != costs.dtype else None
+        block = PointBlock(costs) if isinstance(costs, PointCosts) else _checked(costs, windows)
         checked = perf_counter() - began
         part = GpuWindowPart(block, windows, options.gap)
         v = given_duals(block, duals)
@@ -86,10 +79,25 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
     result.stats.update(
         method="core" if reason == REASON else "classical", reason=found.reason or reason,
         initial="given" if duals is not None else "reduce", backend="gpu", team="windows", start_size=0,
-        passes=-(-windows.windows_seen // max(1, len(windows.windows))), windows=windows.windows_seen,
-        windows_brought=windows.windows_read, seconds=seconds, **found.counts,
+        passes=-(-windows.rows_seen // max(1, windows.shape[0])), windows=windows.windows_read, seconds=seconds,
+        **found.counts,
     )  # fmt: skip
     return result.moved(mover_to(costs.lies_on if isinstance(costs, PointCosts) else "cpu"))
+
+
+def _windows_of(costs: WindowCosts | PointCosts) -> GpuWindows:
+    """Windows of the costs. Points are turned so that the problem has at most as many rows as columns."""
+    if not isinstance(costs, PointCosts):
+        return costs.on_gpu()
+    return FilledWindows(costs.turned() if costs.shape[0] > costs.shape[1] else costs)
+
+
+def _checked(costs: WindowCosts, windows: Any) -> CheckedWindows:
+    """The costs after a pass over all entries. A limit may ask for another type from then on."""
+    block = CheckedWindows(costs, windows)
+    if block.working_type != costs.dtype:
+        windows.as_type = block.working_type
+    return block
 
 
 def _solved(part: GpuWindowPart, v: Any) -> tuple[Found, str]:
@@ -124,9 +132,27 @@ class GpuWindowPart(MatrixPart):
         Part.__init__(self, block, Cut(slice(0, shape[0]), slice(0, shape[1]), shape), "gpu")
         self.block, self.threads, self.share = block, 1, 1.0
         self.gap, self.excess = gap, None
+        self._offered: list[Places] = []
+        if isinstance(block, CheckedWindows):
+            block.entries_of_core = self.entries_of
         self.margins = Margins(shape[0])
         self.passes: Any = self._over_windows(block.limit)
         self._uncut = self._over_windows(getattr(block, "cut", None))
+        self._pairs: Any = None
+        if isinstance(windows, FilledWindows) and windows.by_pairs:
+            points, maximize = windows.points, block.maximize
+            self._pairs = WindowPasses(
+                self, self._tiles_of_pairs, lambda rows: points.passes(rows, maximize, None), self._minimised
+            )
+
+    @property
+    def for_core(self) -> Any:
+        """Passes over windows; or over the pairs of points of few coordinates, which no window holds."""
+        return super().for_core if self._pairs is None else self._pairs
+
+    def _tiles_of_pairs(self, numbers: Any) -> Iterator[Tile]:
+        windows: Any = self._windows
+        return (Tile(rows, slice(0, self.shape[1]), rows) for rows in windows.each_pairs(numbers))
 
     def _over_windows(self, limit: int | float | None) -> WindowPasses:
         return WindowPasses(self, self.tiles, lambda costs: self._of_tile(costs, limit), self._minimised)
@@ -157,6 +183,29 @@ class GpuWindowPart(MatrixPart):
             first, end = np.searchsorted(numbers, (tile.rows.start, tile.rows.stop)).tolist()
             values[first:end, tile.columns] = self._minimised(tile.costs[rows[first:end] - tile.rows.start])
         return values
+
+    def places(self, picks: Picks) -> Places:
+        places = super().places(picks)
+        if isinstance(self.block, CheckedWindows):
+            self._offered.append(places)
+        return places
+
+    def entries_of(self, row_match: Any) -> Any:
+        """What pairs of the core cost, as `CheckedWindows.entries_of` tells it; None if some are not in the core."""
+        rows = (row_match >= 0).nonzero()[0]
+        if self.block.limit is not None:  # costs of the core are cut off
+            return None
+        columns = row_match[rows].astype(np.int64)
+        wanted = self.here(columns * self.shape[1] + rows if self._turned else rows * self.shape[1] + columns)
+        found = self.xp.full(len(rows), self.far, self.dual_type)
+        for keys, costs in self._offered:
+            if not len(keys):
+                continue
+            at = self.xp.minimum(self.xp.searchsorted(keys, wanted), len(keys) - 1)
+            found = self.xp.where(keys[at] == wanted, costs[at], found)
+        if bool((found == self.far).any()):
+            return None
+        return to_host(-found if self.block.maximize else found).astype(self.block.dtype)
 
     def allowed_outside(self, rows: Any, inside: Any) -> int:
         numbers, number = to_host(rows), 0

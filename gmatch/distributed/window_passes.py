@@ -1,4 +1,4 @@
-"""Passes over windows of a problem on a GPU. Each window is the block of a rank, as it were, and results merge alike."""
+"""Passes over windows of a problem on a GPU. Each window is as the block of a rank is, and results merge alike."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class WindowPasses:
     tiles : function
         See `Tiles`.
     passes_of : function
-        The passes over what a tile costs.
+        The passes over what a tile costs. The bounds of `overpriced` are None, or the least cost - v of each row.
     minimised : function
         Entries as costs of the minimisation form.
     """
@@ -114,7 +114,8 @@ class WindowPasses:
             number += picks.overpriced
             found.offer(tile, picks, self._costs(tile, picks))
             if asked:
-                least[listed] = part.xp.minimum(least[listed], passes.least_of_rows(own, own_v)[0])
+                here = passes.least_of_rows(own, own_v)[0] if picks.bounds is None else picks.bounds
+                least[listed] = part.xp.minimum(least[listed], here)
         return found.picks(number), least
 
     def close(self, rows: Any, u: Any, forest: ForestState, theta: Any) -> Closed:

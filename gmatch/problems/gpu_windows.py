@@ -28,6 +28,10 @@ OF_WINDOW = 16
 # ROWS_AT_ONCE in csrc/team/team.cuh.
 ROWS_OF_PROCESSOR = 64
 
+# Rows of a pass over pairs of points: 15 times as many as all threads of an H200 read at once. Lists of the pairs that
+# they pick take 134 MB.
+ROWS_TOGETHER = 1 << 17
+
 
 class GpuWindows:
     """Windows of consecutive rows on the current GPU.
@@ -44,8 +48,8 @@ class GpuWindows:
     windows : list of slice
         The rows that are read together: as many as all threads of the GPU read at once, if they take at most 1/16 of
         the free memory.
-    windows_seen : int
-        How many windows passes have read so far.
+    rows_seen : int
+        How many rows passes have read so far.
     windows_read : int
         How many windows were brought to the GPU for that.
     """
@@ -56,7 +60,7 @@ class GpuWindows:
         height = max(1, min(ROWS_OF_PROCESSOR * cuda.processors(), most))
         self.shape = shape
         self.windows = [slice(first, min(first + height, rows)) for first in range(0, rows, height) if columns]
-        self.windows_seen = self.windows_read = 0
+        self.rows_seen = self.windows_read = 0
         self._kept: dict[int, Any] = {}
         self._room = left // KEPT
 
@@ -64,7 +68,7 @@ class GpuWindows:
         """The windows of these numbers, or all, one after the other: rows, and their entries on the GPU."""
         wanted = list(range(len(self.windows)) if numbers is None else numbers)
         for number in wanted:
-            self.windows_seen += 1
+            self.rows_seen += self.windows[number].stop - self.windows[number].start
             if number in self._kept:
                 yield self.windows[number], self._kept[number]
                 continue
@@ -90,19 +94,36 @@ class GpuWindows:
 
 
 class FilledWindows(GpuWindows):
-    """What points x cost with points y."""
+    """What points x cost with points y.
+
+    Attributes
+    ----------
+    points : PointsOnGPU
+    by_pairs : bool
+        Whether passes over pairs compute costs themselves: for few coordinates.
+    """
 
     def __init__(self, points: Any) -> None:
         super().__init__(points.shape, 8)
         made = import_module("..backends.point_costs", __package__)
-        self._points = made.PointsOnGPU(points.x, points.y, points.metric, points.p)
+        self.points = made.PointsOnGPU(points.x, points.y, points.metric, points.p)
+        self.by_pairs = points.x.shape[1] <= made.DIMENSIONS[-1]
+
+    def each_pairs(self, numbers: Any) -> Iterator[slice]:
+        """Slices of the rows that have some of these numbers (increasing), for passes over pairs."""
+        for first in range(0, self.shape[0], ROWS_TOGETHER):
+            rows = slice(first, min(first + ROWS_TOGETHER, self.shape[0]))
+            begin, end = np.searchsorted(numbers, (rows.start, rows.stop))
+            if end > begin:
+                self.rows_seen += rows.stop - rows.start
+                yield rows
 
     def _bring(self, number: int, later: list[int]) -> Any:
-        return self._points.costs(self.windows[number])
+        return self.points.costs(self.windows[number])
 
     def sample(self, rows: Any) -> Any:
         """The costs of some rows, by their numbers."""
-        return self._points.costs(rows)
+        return self.points.costs(rows)
 
 
 class GivenWindows(GpuWindows):

@@ -173,8 +173,8 @@ class PointCosts(Ranged):
             lowest, highest = -highest, -lowest
         vars(self).update(
             x=x, y=y, lies_on=lies_on, metric=metric, p=p, shape=(len(x), len(y)), maximize=maximize,
-            cost_limit=cost_limit, limit=cost_limit if cost_limit is None or not maximize else -cost_limit, lowest=lowest, highest=highest,
-            whole=whole and max(-lowest, highest) < MOST_WHOLE,
+            cost_limit=cost_limit, limit=cost_limit if cost_limit is None or not maximize else -cost_limit,
+            lowest=lowest, highest=highest, whole=whole and max(-lowest, highest) < MOST_WHOLE,
         )  # fmt: skip
 
     def __setattr__(self, name: str, value: object) -> None:

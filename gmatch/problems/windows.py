@@ -359,6 +359,9 @@ class CheckedWindows(RowsOfCosts):
     device: Device = "cpu"  # of vectors
     overflows = False
 
+    sample: Any
+    entries_of_core: Callable[[Any], Any] | None = None  # tells entries without another pass, or None
+
     def __init__(self, costs: WindowCosts, source: Any) -> None:
         self.costs, self.source = costs, source
         self.shape, self.dtype, self.maximize = costs.shape, costs.dtype, costs.maximize
@@ -421,6 +424,9 @@ class CheckedWindows(RowsOfCosts):
 
     def entries_of(self, row_match: Any) -> Any:
         """The entries of the pairs, in the order of the rows, as given."""
+        known = None if self.entries_of_core is None else self.entries_of_core(row_match)
+        if known is not None:
+            return known
         found = [np.empty(0, self.dtype)]
         for rows, entries in self.source.each():
             own = row_match[rows]

@@ -10,6 +10,7 @@
 #include "core/program.cuh"
 #include "costs/inspection.cuh"
 #include "costs/sparse.cuh"
+#include "points/passes.cuh"
 #include "points/window.cuh"
 
 namespace {
@@ -26,6 +27,7 @@ void define_mirror(nb::module_& m) {
   mirror::add_struct<BlockPass<Count>, BlockPass<double>>(m, "BlockPass");
   mirror::add_struct<ForestColumns<Count>, ForestColumns<double>>(m, "ForestColumns");
   mirror::add_struct<PointWindow>(m, "PointWindow");
+  mirror::add_struct<PointPairs>(m, "PointPairs");
   mirror::add_struct<BatchProblem>(m, "BatchProblem");
   mirror::add_struct<Task>(m, "Task");
   mirror::add_struct<AssignmentTask<Count>, AssignmentTask<double>>(m, "AssignmentTask");
