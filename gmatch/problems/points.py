@@ -47,14 +47,17 @@ class PointCosts(Ranged):
 
     In all other cases passes over all pairs find them, some rows at a time. For ``"sqeuclidean"``, ``"euclidean"``,
     ``"dot"`` and ``"cosine"`` these passes are products of matrices in float32, which bound what a pair costs from
-    below. For another `method`, ``deterministic=True`` and a GPU the matrix is made, in float64, if it takes at most
-    2 GB.
+    below. For another `method` and ``deterministic=True`` the matrix is made, in float64, if it takes at most 2 GB.
+
+    On a GPU there are no trees. Passes over all pairs compute what points of up to 8 coordinates cost. For more
+    coordinates a program fills windows of rows.
 
     Parameters
     ----------
     x, y : arrays, shapes (n, d) and (m, d)
-        The points: NumPy arrays, tensors and other arrays on the host, or nested lists; of bool, integers of magnitude
-        at most 2**53, or float16 to float64. All are taken as float64, which changes none.
+        The points: NumPy and CuPy arrays, tensors and other arrays, or nested lists; of bool, integers of magnitude at
+        most 2**53, or float16 to float64. Both lie on the host, or both on a GPU. All are taken as float64, which
+        changes none.
     metric : {"sqeuclidean", "euclidean", "cityblock", "chebyshev", "minkowski", "dot", "cosine"}
         With t = x[k] - y[k], and sums in the order of k, each operation rounded once to float64: ``"sqeuclidean"`` is
         the sum of t * t, ``"euclidean"`` its square root, ``"cityblock"`` the sum of abs(t), ``"chebyshev"`` the
@@ -268,7 +271,7 @@ class PointCosts(Ranged):
         rows, columns = self.shape
         if 8 * rows * columns > MOST_MATRIX:
             raise InvalidInput(
-                "points are matched without their matrix by method='auto' on the host, without deterministic=True; the "
+                "points are matched without their matrix by method='auto', without deterministic=True; the "
                 f"matrix would take {8 * rows * columns} bytes, more than {MOST_MATRIX}; leave such options out, or "
                 "make it yourself, in a smaller type, and give that to lap"
             )

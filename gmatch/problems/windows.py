@@ -202,10 +202,11 @@ class FunctionCosts(WindowCosts):
     f : function
         ``f(rows, columns)`` takes two integer arrays, and returns what these rows cost with these columns: an array of
         shape (len(rows), len(columns)) and of type `dtype`. It is an array of NumPy, or one of CuPy or PyTorch that is
-        copied to the host. `f` is called with consecutive rows, about 2**20 entries at a time, and all columns. The
-        blocks are the same in each pass. `lap` mostly takes 4 to 12 passes (``stats["passes"]``), and `verify` one or
-        two. If there is only one block, `f` is called once. It must return equal costs each time. No two calls run at
-        once.
+        copied to the host. With ``device="gpu"`` `f` takes arrays of CuPy, and returns one, or a tensor on the GPU. `f`
+        is called with consecutive rows and all columns: about 2**20 entries at a time on the host, and a window on a
+        GPU. The blocks are the same in each pass. `lap` mostly takes 4 to 12 passes (``stats["passes"]``), and `verify`
+        one or two. If there is only one block, `f` is called once. It must return equal costs each time. No two calls
+        run at once.
     shape : (int, int)
         How many rows and columns there are.
     dtype : dtype
@@ -274,7 +275,8 @@ class RowWindows(WindowCosts):
         A `numpy.memmap`, a dataset of h5py, an array of zarr, or anything else with a shape, a dtype, and rows by
         ``array[first:end]``. Its type is bool, an integer type up to int64 and uint32, or float16 to float64. Each
         pass reads the rows in their order, about 2**20 entries at a time, and whole chunks if ``array.chunks`` says
-        what they are. The array must not change meanwhile.
+        what they are. For a GPU, threads read 32 MB at a time; they read arrays of NumPy side by side. The array must
+        not change meanwhile.
     maximize, cost_limit, forbid_nan
         As of `FunctionCosts`.
 
