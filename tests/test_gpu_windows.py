@@ -1,5 +1,7 @@
 """Costs that are never all on a GPU: on a real GPU if there is one, and everywhere on arrays that pass for its own."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 from conftest import GPU
@@ -7,7 +9,7 @@ from fake_gpus import pretend
 from test_windows import FAMILIES, TYPES, Rows, total
 
 import gmatch
-from gmatch import FunctionCosts, Infeasible, InvalidInput, PointCosts, RowWindows, cuda
+from gmatch import CertificateError, FunctionCosts, Infeasible, InvalidInput, PointCosts, RowWindows, cuda
 from gmatch.problems import gpu_windows
 from gmatch.problems.points import METRICS
 
@@ -83,6 +85,19 @@ def test_assignments_on_a_gpu_are_the_cheapest(family, as_costs, small_windows):
         check(small_windows, matrix, as_costs, **options)
 
 
+@pytest.mark.parametrize("shape", [(30, 30), (20, 45), (45, 20)])
+def test_costs_that_lie_too_far_apart_for_a_core(shape, small_windows):
+    """The search in the whole matrix has passes of its own over windows."""
+    rng = np.random.default_rng(9)
+    matrix = rng.integers(0, 1 << 56, shape)
+    matrix[rng.random(shape) < 0.3] //= 1 << 50
+    for as_costs in (called, streamed):
+        for options in ({}, {"maximize": True}, {"cost_limit": 1 << 54}):
+            check(small_windows, matrix, as_costs, **options)
+            found = gmatch.lap(as_costs(small_windows, matrix, **options), device="gpu")
+            assert found.stats["method"] == "classical" or options.get("cost_limit")
+
+
 @pytest.mark.parametrize("metric", [*METRICS])
 @pytest.mark.parametrize("on_gpu", [False, True])
 def test_points_on_a_gpu(metric, on_gpu, small_windows):
@@ -105,6 +120,26 @@ def test_points_on_a_gpu(metric, on_gpu, small_windows):
         found = found.moved(lambda array: array.get()) if on_gpu else found
         gmatch.verify(host, found)
         assert (found.pair_costs == host.of_pairs(found.row_ind, found.col_ind)).all()
+
+
+def test_points_of_a_gpu_on_the_host(small_windows):
+    x, y = np.random.default_rng(4).random((2, 30, 2))
+    costs = PointCosts(small_windows.asarray(x), small_windows.asarray(y))
+    found = gmatch.lap(costs, device="cpu", certify=True)
+    assert found.stats["backend"] == "cpu" and type(found.u) is small_windows.ndarray
+    assert float(found.cost) == gmatch.lap(PointCosts(x, y)).cost
+
+
+def test_forged_results_from_a_gpu_are_refused(small_windows):
+    """Their proofs read windows on the GPU."""
+    rng = np.random.default_rng(8)
+    matrix, (x, y) = rng.random((40, 40)), rng.random((2, 40, 9))
+    for costs in (called(small_windows, matrix), RowWindows(matrix), PointCosts(x, y, metric="cityblock")):
+        found = gmatch.lap(costs, device="gpu")
+        gmatch.verify(costs, found)
+        for changed in ({"u": found.u + 0.1}, {"u": found.u - 0.1}, {"pair_costs": found.pair_costs[::-1].copy()}):
+            with pytest.raises(CertificateError):
+                gmatch.verify(costs, dataclasses.replace(found, **changed))
 
 
 def test_points_on_a_gpu_with_a_limit_and_a_start(small_windows):
