@@ -10,8 +10,11 @@ from test_windows import FAMILIES, TYPES, Rows, total
 
 import gmatch
 from gmatch import CertificateError, FunctionCosts, Infeasible, InvalidInput, PointCosts, RowWindows, cuda
+from gmatch.backends.block_passes import HeldRows
+from gmatch.distributed.gpu_windows import GpuWindowPart
 from gmatch.problems import gpu_windows
 from gmatch.problems.points import METRICS
+from gmatch.problems.windows import CheckedWindows
 
 
 @pytest.fixture
@@ -96,6 +99,31 @@ def test_costs_that_lie_too_far_apart_for_a_core(shape, small_windows):
             check(small_windows, matrix, as_costs, **options)
             found = gmatch.lap(as_costs(small_windows, matrix, **options), device="gpu")
             assert found.stats["method"] == "classical" or options.get("cost_limit")
+
+
+@pytest.mark.parametrize("shape", [(20, 45), (45, 20)])
+def test_passes_over_windows_are_passes_over_the_matrix(shape, small_windows):
+    rng = np.random.default_rng(10)
+    matrix = rng.random(shape)
+    costs = RowWindows(matrix)
+    windows = costs.on_gpu()
+    part = GpuWindowPart(CheckedWindows(costs, windows), windows, None)
+    problem = matrix if shape[0] <= shape[1] else matrix.T
+    u, v, covered = rng.random(20), rng.random(45), rng.random(45) < 0.5
+    there, rows = small_windows.asarray, np.array([0, 3, 4, 11, 19], np.int32)
+    for hidden in (None, covered):
+        slacks = problem[rows] - v + (0 if hidden is None else np.where(hidden, np.inf, 0))
+        of_columns = None if hidden is None else there(hidden.astype(np.uint8))
+        least, nearest = part.passes.least_of_rows(there(rows), there(v), of_columns)
+        assert (least.get() == slacks.min(axis=1)).all() and (nearest.get() == slacks.argmin(axis=1)).all()
+    assert (part.least_of_columns(u) == (problem - u[:, None]).min(axis=0)).all()
+    near = part.passes.entries_up_to(0.3, HeldRows(there(rows), there(u), there(v)), 10**4)
+    expected = (problem - v - u[:, None])[rows] <= 0.3
+    at, columns = expected.nonzero()
+    assert near.number == expected.sum() and sorted(near.places.get().tolist()) == (rows[at] * 45 + columns).tolist()
+    assert (part.values(there(rows)).get() == problem[rows]).all()
+    assert part.allowed_outside(there(rows), there(covered)) == len(rows) * (~covered).sum()
+    windows.close()
 
 
 @pytest.mark.parametrize("metric", [*METRICS])
