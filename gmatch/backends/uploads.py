@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from .gpu import cupy
+from .. import cuda
+
+cupy: Any = cuda.module()
 
 # Bytes that a thread copies to pinned memory at once: a copy to the GPU then takes 0.6 ms, which hides its launch.
 PIECE = 1 << 25

@@ -4,16 +4,10 @@
 #include "team/mirror.hpp"
 #include "team/team.cuh"
 
-#ifndef __CUDACC__
-#include <cmath>
-#endif
-
-// A product that is rounded by itself. A compiler for GPUs would otherwise round a product and a sum together.
-#ifdef __CUDACC__
-DEVICE double rounded_product(double a, double b) { return __dmul_rn(a, b); }
-#else
-DEVICE double rounded_product(double a, double b) { return a * b; }
-#endif
+// A product that is rounded by itself. A compiler for GPUs would otherwise round a product and a sum together. It is a
+// template since only a GPU has this function.
+template <class Number>
+DEVICE Number rounded_product(Number a, Number b) { return __dmul_rn(a, b); }
 
 // Some rows of points. A window is read by passes right after it was written.
 struct PointWindow {
