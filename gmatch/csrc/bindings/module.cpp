@@ -10,8 +10,7 @@
 #include "core/program.cuh"
 #include "costs/inspection.cuh"
 #include "costs/sparse.cuh"
-#include "points/passes.cuh"
-#include "points/window.cuh"
+#include "points/pairs.cuh"
 
 namespace {
 

@@ -5,25 +5,6 @@
 #include "core/block_passes.cuh"
 #include "points/window.cuh"
 
-// Two clouds, and what becomes of the cost of a pair.
-struct PointPairs {
-  const double* x;  // [num_rows][coordinates]
-  const double* y;  // [coordinates][num_columns]
-  Vertex num_rows;
-  Vertex num_columns;
-  double p;         // of Minkowski's distances
-  double sign;      // -1 for costs to be maximized, else 1
-  double limit;     // costs are cut off at it
-
-  FIELDS(PointPairs, x, y, num_rows, num_columns, p, sign, limit)
-
-  DEVICE double infinite() const { return beyond_all(double{}); }
-  DEVICE double of_cost(double cost) const {
-    const double here = sign * cost;
-    return here < limit ? here : limit;
-  }
-};
-
 // As RowPass, for points of D coordinates. A lane has one column of each 32.
 template <class Terms, int D>
 struct PointPass {

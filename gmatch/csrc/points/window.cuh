@@ -1,26 +1,10 @@
 // window.cuh: what all pairs of some rows x and all y cost, on a GPU, to the bit as metrics.hpp states it. Only the powers of
 // Minkowski's distances may differ from the host's by some roundings.
 #pragma once
-#include "team/mirror.hpp"
-#include "team/team.cuh"
+#include "points/pairs.cuh"
 
-// A product that is rounded by itself. A compiler for GPUs would otherwise round a product and a sum together. It is a
-// template since only a GPU has this function.
-template <class Number>
-DEVICE Number rounded_product(Number a, Number b) { return __dmul_rn(a, b); }
-
-// Some rows of points. A window is read by passes right after it was written.
-struct PointWindow {
-  const double* x;  // [num_rows][dimension]
-  const double* y;  // [dimension][num_columns]
-  double* costs;    // [num_rows][num_columns]
-  Vertex num_rows;
-  Vertex num_columns;
-  Vertex dimension;
-  double p;         // of Minkowski's distances
-
-  FIELDS(PointWindow, x, y, costs, num_rows, num_columns, dimension, p)
-};
+// A product that is rounded by itself. A compiler for GPUs would otherwise round a product and a sum together.
+DEVICE double rounded_product(double a, double b) { return __dmul_rn(a, b); }
 
 // One term of a sum, and what becomes of the sum; as the types of these names in points/rows.hpp.
 struct SquaredTerms {
