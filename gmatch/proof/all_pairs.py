@@ -24,7 +24,7 @@ MIDDLE = 1000
 OF_PRODUCTS = "sqeuclidean", "euclidean", "dot", "cosine"
 
 
-class _Sizes(NamedTuple):
+class Sizes(NamedTuple):
     """Entries of a matrix product, and entries that are checked together."""
 
     product: int
@@ -32,7 +32,7 @@ class _Sizes(NamedTuple):
 
 
 # A cache of the host holds the entries that are checked together. On a GPU they are many for each launch.
-SIZES: dict[Device, _Sizes] = {"cpu": _Sizes(1 << 22, 1 << 17), "gpu": _Sizes(1 << 26, 1 << 26)}
+SIZES: dict[Device, Sizes] = {"cpu": Sizes(1 << 22, 1 << 17), "gpu": Sizes(1 << 26, 1 << 26)}
 
 
 class _Clouds(NamedTuple):
@@ -40,7 +40,7 @@ class _Clouds(NamedTuple):
 
     x: Any
     y: Any
-    sizes: _Sizes
+    sizes: Sizes
 
 
 PairCosts = Callable[[Any, Any], Any]
