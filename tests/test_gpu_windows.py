@@ -173,7 +173,7 @@ def test_forged_results_from_a_gpu_are_refused(small_windows):
 def test_points_on_a_gpu_with_a_limit_and_a_start(small_windows):
     rng = np.random.default_rng(5)
     x, y = rng.random((2, 60, 2))
-    for limit in (0.01, -1.0, 5.0):
+    for limit in (0.01, 1e-4, -1.0, 5.0):
         costs = PointCosts(x, y, cost_limit=limit)
         found, expected = gmatch.lap(costs, device="gpu"), gmatch.lap(costs)
         gmatch.verify(costs, found)
@@ -198,7 +198,9 @@ def test_a_matrix_larger_than_the_memory_of_the_gpu_comes_in_windows(gpu, monkey
     monkeypatch.setattr(cuda, "memory_left", lambda: 200_000)
     found = gmatch.lap(matrix, device="gpu")
     assert found.stats["team"] == "windows" and found.stats["windows"] > 10
-    gmatch.verify(matrix, found)
+    assert gmatch.verify(matrix, found).cost == found.cost
+    with pytest.raises(CertificateError):
+        gmatch.verify(matrix, dataclasses.replace(found, u=found.u + 1))
 
 
 @pytest.mark.skipif(not GPU, reason="compiles a program for a GPU")

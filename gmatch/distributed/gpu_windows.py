@@ -18,10 +18,10 @@ from ..assignment.gap import within_bound
 from ..assignment.plan import Plan
 from ..assignment.request import Options
 from ..backends import backend_for
-from ..backends.block_passes import BlockPasses, Depth, Picks
+from ..backends.block_passes import Depth, Picks
 from ..methods import assignment_method_of
 from ..problems.gpu_windows import FilledWindows, GpuWindows
-from ..problems.limits import minimised
+from ..problems.limits import blocks_of, minimised
 from ..problems.points import PointCosts
 from ..problems.windows import SAMPLED_ON_GPU, CheckedWindows, WindowCosts, rows_of_sample
 from ..result import STEPS, Assignment
@@ -140,9 +140,9 @@ class GpuWindowPart(MatrixPart):
         self._uncut = self._over_windows(getattr(block, "cut", None))
         self._pairs: Any = None
         if isinstance(windows, FilledWindows) and windows.by_pairs:
-            points, maximize = windows.points, block.maximize
+            passes_of, options = windows.points.passes, (block.maximize, block.limit)
             self._pairs = WindowPasses(
-                self, self._tiles_of_pairs, lambda rows: points.passes(rows, maximize, None), self._minimised
+                self, self._tiles_of_pairs, lambda rows: passes_of(rows, *options), self._minimised
             )
 
     @property
@@ -155,10 +155,7 @@ class GpuWindowPart(MatrixPart):
         return (Tile(rows, slice(0, self.shape[1]), rows) for rows in windows.each_pairs(numbers))
 
     def _over_windows(self, limit: int | float | None) -> WindowPasses:
-        return WindowPasses(self, self.tiles, lambda costs: self._of_tile(costs, limit), self._minimised)
-
-    def _of_tile(self, costs: Any, limit: int | float | None) -> BlockPasses:
-        return self._passes_of(costs, limit)
+        return WindowPasses(self, self.tiles, lambda costs: self._passes_of(costs, limit), self._minimised)
 
     def _minimised(self, entries: Any) -> Any:
         return minimised(entries, self.dual_type, self.block.maximize, self.block.limit)
@@ -211,9 +208,9 @@ class GpuWindowPart(MatrixPart):
         numbers, number = to_host(rows), 0
         for tile in self.tiles(numbers):
             first, end = np.searchsorted(numbers, (tile.rows.start, tile.rows.stop)).tolist()
-            for row in rows[first:end].tolist():
-                costs = self._minimised(tile.costs[row - tile.rows.start][~inside[tile.columns]])
-                number += int((costs < self.far).sum())
+            for some in blocks_of((end - first, self.shape[1]), "gpu"):
+                own = rows[first:end][some] - tile.rows.start
+                number += int((self._minimised(tile.costs[own][:, ~inside[tile.columns]]) < self.far).sum())
         return number
 
     def prices(self, steps: int = STEPS_OF_PRICES) -> Any:
