@@ -3,6 +3,7 @@
     python benchmarks/point_clouds.py results.json --families uniform ring --sizes 100000
     python benchmarks/point_clouds.py results.json --families uniform --sizes 1000 3000 10000 --solvers gmatch scipy pot
     python benchmarks/point_clouds.py results.json --sizes 1000000 --dimensions 3 --gap 1e-3 --threads 1 2
+    python benchmarks/point_clouds.py results.json --device gpu --families uniform mixture ring --dimensions 2 3 16 64
     python benchmarks/point_clouds.py results.json --plot times.png
 
 The least CPU seconds and the least wall time of all runs count, since machines are shared. The time of a peer includes
@@ -77,12 +78,21 @@ def one_far(rng: np.random.Generator, n: int, d: int) -> Any:
     return x, y
 
 
-FAMILIES = {f.__name__: f for f in (uniform, moved, mixture, clusters, grid, ring, one_far)}
+def gaussian(rng: np.random.Generator, n: int, d: int) -> Any:
+    """Two normal clouds in float32, as features are."""
+    return rng.normal(size=(2, n, d)).astype(np.float32)
+
+
+FAMILIES = {f.__name__: f for f in (uniform, moved, mixture, clusters, grid, ring, one_far, gaussian)}
+# A small problem of the same kind before the clock starts: on a GPU it compiles programs or loads them.
+WARM = 3000
 
 
 def run_here(
     family: str, n: int, d: int, solver: str, options: dict[str, Any], metric: str, proof: bool
 ) -> dict[str, Any]:
+    if options.get("device") == "gpu":
+        gmatch.lap(gmatch.PointCosts(*FAMILIES[family](np.random.default_rng(1), WARM, d), metric=metric), **options)
     x, y = FAMILIES[family](np.random.default_rng(0), n, d)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     wall, cpu = perf_counter(), process_time()
@@ -159,13 +169,14 @@ def commit() -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("output", type=Path, nargs="?")
-    parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
+    parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES)[:7])
     parser.add_argument("--sizes", nargs="+", type=int, default=[100_000])
     parser.add_argument("--dimensions", nargs="+", type=int, default=[2, 3])
     parser.add_argument("--solvers", nargs="+", choices=SOLVERS, default=["gmatch"])
     parser.add_argument("--threads", nargs="+", type=int, default=[1])
     parser.add_argument("--metric", default="sqeuclidean")
     parser.add_argument("--gap", type=float)
+    parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--proof", action="store_true", help="verify each answer")
     parser.add_argument("--plot", type=Path, help="a picture of CPU seconds over points, of a file with results")
@@ -180,7 +191,8 @@ def main() -> int:
         draw(json.loads(options.output.read_text()), options.plot)
         return 0
     record: dict[str, Any] = {
-        "command": " ".join(["python", *sys.argv]), "commit": commit(), "machine": machine_of("cpu"), "timings": []
+        "command": " ".join(["python", *sys.argv]), "commit": commit(), "machine": machine_of(options.device),
+        "timings": [],
     }  # fmt: skip
     for n in options.sizes:
         for d in options.dimensions:
@@ -189,7 +201,8 @@ def main() -> int:
                     if solver != "gmatch" and n > MOST_OF_PEERS:
                         continue
                     for threads in options.threads if solver == "gmatch" else [1]:
-                        how = {"threads": threads} | ({} if options.gap is None else {"gap": options.gap})
+                        how = {"threads": threads} if options.device == "cpu" else {"device": "gpu"}
+                        how |= {} if options.gap is None else {"gap": options.gap}
                         task = [family, n, d, solver, how, options.metric, options.proof]
                         least = least_of([run_apart(task) for _ in range(options.runs)])
                         record["timings"].append(

@@ -47,6 +47,15 @@ def _require_device(cupy: Any) -> None:
         raise BackendUnavailable("device='gpu' needs a CUDA GPU, and there is none; use device='cpu'")
 
 
+def is_there() -> bool:
+    """Whether there are CuPy and a GPU."""
+    try:
+        require()
+    except BackendUnavailable:
+        return False
+    return True
+
+
 def devices() -> list[str]:
     """The names of the GPUs."""
     runtime = cupy().cuda.runtime
@@ -64,6 +73,20 @@ def nccl() -> Any:
 def number_of_devices() -> int:
     """How many GPUs this process sees."""
     count: int = cupy().cuda.runtime.getDeviceCount()
+    return count
+
+
+def memory_left() -> int:
+    """Bytes that arrays of CuPy can still take on the current GPU."""
+    made = module()
+    pool = made.get_default_memory_pool()
+    left: int = made.cuda.runtime.memGetInfo()[0] + pool.free_bytes()
+    return min(left, pool.get_limit() - pool.used_bytes()) if pool.get_limit() else left
+
+
+def processors() -> int:
+    """How many multiprocessors the current GPU has."""
+    count: int = module().cuda.Device().attributes["MultiProcessorCount"]
     return count
 
 

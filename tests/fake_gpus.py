@@ -1,5 +1,7 @@
 """Two GPUs for a process that has none: a fake CuPy, with programs that run on the host."""
 
+from types import SimpleNamespace
+
 import fake_cupy
 import numpy as np
 import scipy.sparse
@@ -7,11 +9,11 @@ import scipy.sparse
 import gmatch
 from gmatch import backends, cuda
 from gmatch.assignment.plan import FROM_MINIMA
-from gmatch.backends import cpu
+from gmatch.backends import cpu, point_costs, uploads
 from gmatch.backends.block_passes import ForestState, HostPasses
 from gmatch.backends.protocol import AssignedBatch
 from gmatch.distributed import classical, core, part
-from gmatch.problems import limits
+from gmatch.problems import limits, windows
 from gmatch.problems.batch import CostBatch
 from gmatch.problems.sparse import SparseCosts
 
@@ -81,6 +83,45 @@ class FakePasses:
         return closed
 
 
+class FakePairs(FakePasses):
+    """The passes over pairs of points, which also tell what the pairs cost."""
+
+    @staticmethod
+    def _picks(picks):
+        return picks._replace(places=fake_cupy.fake(picks.places), bounds=None, costs=fake_cupy.fake(picks.costs))
+
+    def overpriced(self, rows, u, v, depth):
+        least, _ = self._host.least_of_rows(self._all(), on_host(v))
+        return super().overpriced(rows, u, v, depth)._replace(bounds=fake_cupy.fake(least))
+
+
+class FakePoints:
+    """The program that fills windows of points."""
+
+    def __init__(self, x, y, metric, p):
+        self._costs = gmatch.PointCosts(x, y, metric=metric, p=p)
+        vars(self._costs).update(x=x, y=y)  # of "cosine" they have the length 1 already
+
+    def costs(self, rows):
+        numbers = np.arange(self._costs.shape[0])[rows]
+        return fake_cupy.fake(self._costs.of_pairs(numbers[:, None], np.arange(self._costs.shape[1])))
+
+    def passes(self, rows, maximize, limit):
+        return FakePairs(self.costs(rows), np.float64, maximize, limit, 1)
+
+
+class FakeUploads:
+    """Copies that are done at once."""
+
+    def start(self, read, rows, width, dtype):
+        copy = fake_cupy.fake(read(rows).astype(dtype))
+        assert copy.shape == (rows.stop - rows.start, width)
+        return SimpleNamespace(finish=lambda: copy)
+
+    def close(self):
+        pass
+
+
 def on_host(thing):
     return thing.get() if isinstance(thing, fake_cupy.ndarray) else thing
 
@@ -98,6 +139,11 @@ def pretend(setattr):
     )  # fmt: skip
     setattr(core, "run", solve_on_host)
     setattr(classical, "run", solve_on_host)
+    setattr(windows, "BACKENDS", {"cpu": cpu, "gpu": FakeBackend})
+    setattr(cuda, "memory_left", lambda: 1 << 33)
+    setattr(cuda, "processors", lambda: 1)
+    setattr(point_costs, "PointsOnGPU", FakePoints)
+    setattr(uploads, "Uploads", FakeUploads)
     setattr(core, "cover_of_allowed_pairs", lambda costs, threads: cover_of_allowed_pairs(on_host_too(costs), threads))
     return module
 

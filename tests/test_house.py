@@ -39,6 +39,7 @@ FLOORS = (
 # Modules that are imported only by calls with several ranks, or with rows by windows. Each is the door to its room.
 DOORS = {
     ("assignment.lap", "distributed.lap"),
+    ("assignment.lap", "distributed.gpu_windows"),
     ("assignment.lap", "distributed.windows"),
     ("assignment.lap", "distributed.point_windows"),
     ("proof.verify", "distributed.verify"),

@@ -21,7 +21,7 @@ from gmatch.methods import ForestKind
 ALL_SOURCES = "".join(path.read_text() for path in CSRC.rglob("*") if path.is_file())
 EVERY_STRUCT = pytest.mark.parametrize("name", _native.STRUCTS)
 # The types as letters of Python's module struct.
-CODES = {"Vertex": "i", "int": "i", "Count": "q", "bool": "?"}
+CODES = {"Vertex": "i", "int": "i", "Count": "q", "double": "d", "bool": "?"}
 
 
 def body_of(struct: str) -> str:

@@ -22,8 +22,7 @@ def small_parts(monkeypatch):
     monkeypatch.setattr(point_windows, "PRODUCT", 1000)
     monkeypatch.setattr(point_windows, "FEW", 2)
     monkeypatch.setitem(limits.ENTRIES_PER_BLOCK, "cpu", 500)
-    monkeypatch.setattr(all_pairs, "PRODUCT", 700)
-    monkeypatch.setattr(all_pairs, "ENTRIES", 300)
+    monkeypatch.setitem(all_pairs.SIZES, "cpu", all_pairs.Sizes(700, 300))
     monkeypatch.setattr(all_pairs, "COORDINATES", 500)
     monkeypatch.setattr(proof, "COORDINATES", 500)
 

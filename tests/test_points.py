@@ -527,7 +527,6 @@ def test_what_is_refused_of_points(arguments, message):
     [
         (dict(method="jv"), "one method, 'auto'"),
         (dict(deterministic=True), "as_dense"),
-        (dict(device="gpu"), "on the host"),
         (dict(maximize=True), "its own maximize"),
         (dict(cost_limit=3), "its own maximize"),
         (dict(sizes=[[1, 1]]), "no sizes"),

@@ -303,7 +303,7 @@ def test_what_is_refused(make, message):
         (dict(method="jv"), "one method, 'auto'"),
         (dict(deterministic=True), "same costs and options give the same assignment"),
         (dict(infeasible="partial"), "use cost_limit"),
-        (dict(device="gpu"), "on the host"),
+        (dict(device="tpu"), "device must be"),
         (dict(maximize=True), "its own maximize"),
         (dict(cost_limit=3), "give maximize, cost_limit and forbid_nan to RowWindows"),
         (dict(mask=np.ones((1, 1, 1))), "no sizes and mask"),

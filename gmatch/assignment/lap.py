@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack, overload
 import numpy as np
 from scipy.sparse import issparse
 
+from ..arrays import Device, mover_to
+from ..backends import backend_for
 from ..backends.protocol import AssignmentStart
 from ..errors import InvalidInput
 from ..foreign import library_of
@@ -19,7 +21,7 @@ from ..problems.limits import Asked
 from ..problems.points import PointCosts, points_of, warn_of_points
 from ..problems.row_blocks import RowBlocks
 from ..problems.sparse import SparseCosts
-from ..problems.windows import WindowCosts, as_windows, windows_of
+from ..problems.windows import WindowCosts, as_windows, is_too_large_for_gpu, windows_of
 from ..proof.verify import verify
 from ..result import Assignment, AssignmentBatch
 from ..small import small_first
@@ -315,7 +317,8 @@ def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostB
     """What the costs are a problem of; they are checked, and refused beside options that are not for them."""
     asked = Asked(options.maximize, options.cost_limit, options.forbid_nan)
     is_padded = options.sizes is not None or options.mask is not None
-    if type(cost) is np.ndarray:  # of no other library, and no file that is mapped
+    if type(cost) is np.ndarray and not (options.device == "gpu" and is_too_large_for_gpu(cost)):
+        # An array of no other library, and no file that is mapped.
         if cost.ndim == 3 or is_padded:
             return _of_batch(cost, asked, options)
         _refuse_options_of_graphs(cost, options)
@@ -325,7 +328,7 @@ def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostB
         return SparseCosts.as_asked(cost, asked) if issparse(cost) else costs_of_matrix(cost, asked)
     if isinstance(cost, PointCosts):
         return _of_points(cost, options)
-    windows = as_windows(cost, *asked)
+    windows = as_windows(cost, asked, options.device)
     if isinstance(windows, WindowCosts):
         return _of_windows(windows, options, isinstance(cost, WindowCosts))
     warn_of_points(cost)
@@ -348,9 +351,14 @@ def _of_points(cost: PointCosts, options: Options) -> PointCosts | DenseCosts:
         cost, maximize=options.maximize, cost_limit=options.cost_limit, forbid_nan=options.forbid_nan,
         sizes=options.sizes, mask=options.mask,
     )  # fmt: skip
-    by_passes = is_auto(options.method) and not options.deterministic and options.device in (None, "cpu")
-    can_do_it = options.ties is None and (points.suit_trees() or by_passes)
-    return points if can_do_it else points.as_dense()
+    by_passes = is_auto(options.method) and not options.deterministic
+    by_trees = points.suit_trees() and not _runs_on_gpu(points.lies_on, options)
+    return points if options.ties is None and (by_trees or by_passes) else points.as_dense()
+
+
+def _runs_on_gpu(where: Device, options: Options) -> bool:
+    """Whether costs that lie there are solved on a GPU. Raises unless the device that is asked for is there."""
+    return backend_for(None, options.device or where).NAME == "gpu"
 
 
 def _of_windows(windows: WindowCosts, options: Options, given_so: bool) -> WindowCosts:
@@ -381,12 +389,17 @@ def _solved(problem: PointCosts | WindowCosts | CostBatch | Costs, options: Opti
         return result if options.gap is None else within_bound(result, False)
     if isinstance(problem, CostBatch):
         return solve_batch_as_asked(problem, options)
+    where = problem.lies_on if isinstance(problem, PointCosts) else "cpu"
+    if _runs_on_gpu(where, options):
+        from ..distributed.gpu_windows import lap_on_gpu
+
+        return lap_on_gpu(problem, options)
     if isinstance(problem, WindowCosts):
         from ..distributed.windows import lap_of_windows
 
         return lap_of_windows(problem, options)
     if problem.suit_trees():
-        return lap_of_points(problem, options)
+        return lap_of_points(problem, options).moved(mover_to(where))
     from ..distributed.point_windows import lap_of_many_coordinates
 
-    return lap_of_many_coordinates(problem, options)
+    return lap_of_many_coordinates(problem, options).moved(mover_to(where))

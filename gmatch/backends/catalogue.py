@@ -13,6 +13,8 @@ The words fill the macros of the source, which have one meaning everywhere:
     EDGES        the edges that a search goes along
     FOREST       how threads that race for a vertex are reconciled
     SLACK        the type of a slack
+    TERMS        the terms of the sum that a pair of points costs
+    COORDINATES  how many numbers a point has
     ROW_LANES    how many threads share a row
     BLOCK_LIMIT  how many threads a block has at most
 
@@ -62,7 +64,7 @@ def amalgamated(source: str, csrc: Path) -> str:
 
 
 Words = dict[str, str]
-# Words that go together are one row. `type`, `size`, `kind`, `search` and `wide` are for names.
+# Words that go together are one row. `type`, `size`, `kind`, `search`, `metric` and `wide` are for names.
 COSTS: tuple[Words, ...] = (
     {"type": "int32", "cost": "int"}, {"type": "int64", "cost": "long long"},
     {"type": "float32", "cost": "float"}, {"type": "float64", "cost": "double"},
@@ -101,6 +103,20 @@ SEARCHES: tuple[Words, ...] = tuple(
 )
 
 
+# Metrics of points, and the terms that their sums have.
+METRICS: tuple[Words, ...] = (
+    {"metric": "sqeuclidean", "terms": "SquaredTerms"}, {"metric": "euclidean", "terms": "RootOfSquaredTerms"},
+    {"metric": "cityblock", "terms": "AbsoluteTerms"}, {"metric": "chebyshev", "terms": "LargestTerm"},
+    {"metric": "minkowski", "terms": "Powers"}, {"metric": "dot", "terms": "Products<0>"},
+    {"metric": "cosine", "terms": "Products<1>"},
+)  # fmt: skip
+# Coordinates that passes over pairs are compiled for.
+COORDINATES: tuple[Words, ...] = (
+    {"coordinates": "2"},
+    {"coordinates": "3"},
+    {"coordinates": "4"},
+    {"coordinates": "8"},
+)
 PATHS: Words = {"search": "jv", "edges": "ShortestPaths"}
 METHODS_OF_BATCHES: tuple[Words, ...] = (*SEARCHES, *({**PATHS, **cost} for cost in COSTS))
 
@@ -303,7 +319,26 @@ ROWS = Program(
     title="rows{size}",
     rows=(LANES, INDICES),
 )
-PROGRAMS = (MATCH, ASSIGN, ASSIGN_BATCH, ASSIGN_CORE, ASSIGN_SPARSE, BLOCK_PASSES, MUNKRES, INSPECT_COSTS, ROWS)
+POINT_COSTS = Program(
+    source="programs/point_costs.cu",
+    entries={"point_costs_grid": "512"},
+    structs=("PointWindow",),
+    macros={"TERMS": "{terms}"},
+    title="point-costs-{metric}",
+    rows=(METRICS,),
+)
+POINT_PASSES = Program(
+    source="programs/point_passes.cu",
+    entries=dict.fromkeys(("price_points_grid", "overpriced_points_grid", "costs_of_places_grid"), "512"),
+    structs=("PointPairs",),
+    macros={"TERMS": "{terms}", "COORDINATES": "{coordinates}"},
+    title="point-passes-{metric}-{coordinates}",
+    rows=(METRICS, COORDINATES),
+)
+PROGRAMS = (
+    MATCH, ASSIGN, ASSIGN_BATCH, ASSIGN_CORE, ASSIGN_SPARSE, BLOCK_PASSES, MUNKRES, INSPECT_COSTS, ROWS, POINT_COSTS,
+    POINT_PASSES,
+)  # fmt: skip
 
 
 def main() -> None:

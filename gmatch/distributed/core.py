@@ -482,14 +482,6 @@ def outside(part: MatrixPart, in_witness: Any, columns_of_witness: Any, found: F
     v = part.xp.where(inside, hidden, part.here(found.v[part.columns]))
     depth = Depth(found.counts["widenings"], part.share, part.limit)
     picks = part.for_core.price(own.nonzero()[0].astype(np.int32), v, depth)
-    rows, columns = divmod(picks.places, max(part.costs.shape[1], 1))
+    rows, columns = divmod(picks.places, max(part.extent[1], 1))
     picks = picks.some(own[rows] & ~inside[columns])
-    return len(picks.places) or _allowed_outside(part, own.nonzero()[0], inside), part.places(picks)
-
-
-def _allowed_outside(part: MatrixPart, rows: Any, inside: Any) -> int:
-    """How many pairs of some of this rank's rows are allowed outside some columns."""
-    return sum(
-        int((part.values(rows[some])[:, ~inside] < part.far).sum())
-        for some in (part.some_of(rows) if part.costs.size else ())
-    )
+    return len(picks.places) or part.allowed_outside(own.nonzero()[0], inside), part.places(picks)

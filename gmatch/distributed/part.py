@@ -130,6 +130,13 @@ class MatrixPart(Part):
     def values(self, rows: Any) -> Any:
         return minimised(self.costs[rows], self.dual_type, self.block.maximize, self.block.limit)
 
+    def allowed_outside(self, rows: Any, inside: Any) -> int:
+        """How many pairs of some of this part's rows are allowed outside some of its columns."""
+        return sum(
+            int((self.values(rows[some])[:, ~inside] < self.far).sum())
+            for some in (self.some_of(rows) if self.costs.size else ())
+        )
+
     def entries(self, keys: Any) -> Any:
         """What some pairs cost, by their places row * columns + column in this part's costs."""
         if self.costs.flags.c_contiguous:

@@ -90,9 +90,7 @@ def refuse_what_windows_do_not_take(name: str, options: Options) -> bool:
         value = getattr(options, option)
         if value != usual:
             raise InvalidInput(f"a {name} does not take {option}={value!r}; leave it out: {advice}")
-    if device not in (None, "cpu"):
-        raise InvalidInput(f"the rows of a {name} are searched on the host; use device=None or 'cpu', not {device!r}")
-    backend_for(None, "cpu").check_threads(options.threads)
+    backend_for(None, device or "cpu").check_threads(options.threads)
     if isinstance(initial, Assignment):
         return True
     if not isinstance(initial, str) or initial not in ("auto", "reduce"):

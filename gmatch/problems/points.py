@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import MAX_VERTICES, Device, as_dense_array, device_of, truth_of
+from ..arrays import MAX_VERTICES, Device, as_dense_array, device_of, to_host, truth_of
 from ..errors import InvalidInput
 from ..foreign import EXACT_IN_FLOAT64
 from .dense import DenseCosts
@@ -47,14 +47,17 @@ class PointCosts(Ranged):
 
     In all other cases passes over all pairs find them, some rows at a time. For ``"sqeuclidean"``, ``"euclidean"``,
     ``"dot"`` and ``"cosine"`` these passes are products of matrices in float32, which bound what a pair costs from
-    below. For another `method`, ``deterministic=True`` and a GPU the matrix is made, in float64, if it takes at most
-    2 GB.
+    below. For another `method` and ``deterministic=True`` the matrix is made, in float64, if it takes at most 2 GB.
+
+    On a GPU there are no trees. Passes over all pairs compute what points of up to 8 coordinates cost. For more
+    coordinates a program fills windows of rows.
 
     Parameters
     ----------
     x, y : arrays, shapes (n, d) and (m, d)
-        The points: NumPy arrays, tensors and other arrays on the host, or nested lists; of bool, integers of magnitude
-        at most 2**53, or float16 to float64. All are taken as float64, which changes none.
+        The points: NumPy and CuPy arrays, tensors and other arrays, or nested lists; of bool, integers of magnitude at
+        most 2**53, or float16 to float64. Both lie on the host, or both on a GPU. All are taken as float64, which
+        changes none.
     metric : {"sqeuclidean", "euclidean", "cityblock", "chebyshev", "minkowski", "dot", "cosine"}
         With t = x[k] - y[k], and sums in the order of k, each operation rounded once to float64: ``"sqeuclidean"`` is
         the sum of t * t, ``"euclidean"`` its square root, ``"cityblock"`` the sum of abs(t), ``"chebyshev"`` the
@@ -70,7 +73,10 @@ class PointCosts(Ranged):
     Attributes
     ----------
     x, y : float64 arrays, C order
-        The points; of ``"cosine"`` divided by their lengths. Copies, or the arrays given: do not change them.
+        The points on the host; of ``"cosine"`` divided by their lengths. Copies, or the arrays given: do not change
+        them.
+    lies_on : {"cpu", "gpu"}
+        Where the points were given. `lap` solves them there, unless `device` says otherwise, and its result lies there.
     metric : str
     p : float or None
         Of ``"minkowski"``.
@@ -113,6 +119,7 @@ class PointCosts(Ranged):
 
     x: Any
     y: Any
+    lies_on: Device
     metric: str
     p: float | None
     shape: tuple[int, int]
@@ -140,6 +147,13 @@ class PointCosts(Ranged):
     ) -> None:
         metric, p = _metric_of(metric, p)
         maximize = truth_of("maximize", maximize)
+        x, y = as_dense_array(x, "x"), as_dense_array(y, "y")
+        lies_on = device_of(x)
+        if device_of(y) != lies_on:
+            raise InvalidInput(
+                f"x and y must both lie on the host, or both on a GPU; got x on the {lies_on} and y on the "
+                f"{device_of(y)}; move one of them"
+            )
         x, y = _points_of(x, "x"), _points_of(y, "y")
         if x.shape[1] != y.shape[1]:
             raise InvalidInput(f"x and y must have the same coordinates; got shapes {x.shape} and {y.shape}")
@@ -161,9 +175,9 @@ class PointCosts(Ranged):
         if maximize:
             lowest, highest = -highest, -lowest
         vars(self).update(
-            x=x, y=y, metric=metric, p=p, shape=(len(x), len(y)), maximize=maximize, cost_limit=cost_limit,
-            limit=cost_limit if cost_limit is None or not maximize else -cost_limit, lowest=lowest, highest=highest,
-            whole=whole and max(-lowest, highest) < MOST_WHOLE,
+            x=x, y=y, lies_on=lies_on, metric=metric, p=p, shape=(len(x), len(y)), maximize=maximize,
+            cost_limit=cost_limit, limit=cost_limit if cost_limit is None or not maximize else -cost_limit,
+            lowest=lowest, highest=highest, whole=whole and max(-lowest, highest) < MOST_WHOLE,
         )  # fmt: skip
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -257,7 +271,7 @@ class PointCosts(Ranged):
         rows, columns = self.shape
         if 8 * rows * columns > MOST_MATRIX:
             raise InvalidInput(
-                "points are matched without their matrix by method='auto' on the host, without deterministic=True; the "
+                "points are matched without their matrix by method='auto', without deterministic=True; the "
                 f"matrix would take {8 * rows * columns} bytes, more than {MOST_MATRIX}; leave such options out, or "
                 "make it yourself, in a smaller type, and give that to lap"
             )
@@ -310,11 +324,8 @@ def _metric_of(metric: Any, p: Any) -> tuple[str, float | None]:
     return (NAMES_OF_P[p], None) if p in NAMES_OF_P else (metric, p)
 
 
-def _points_of(given: Any, name: str) -> Any:
-    """The points as a float64 array in C order that holds exactly what was given; itself if it is one."""
-    array = as_dense_array(given, name)
-    if device_of(array) == "gpu":
-        raise InvalidInput(f"{name} must lie on the host, where points are matched; got an array on a GPU; use .get()")
+def _points_of(array: Any, name: str) -> Any:
+    """The points as a float64 array of the host in C order that holds exactly what was given; itself if it is one."""
     if array.ndim != 2 or array.shape[1] == 0:
         advice = f"; of numbers on a line use {name}.reshape(-1, 1)" if array.ndim == 1 and array.size else ""
         raise InvalidInput(f"{name} must be points, an array of shape (points, coordinates); got {array.shape}{advice}")
@@ -328,7 +339,7 @@ def _points_of(given: Any, name: str) -> Any:
             f"{name} must hold integers of magnitude at most 2**53, which float64 holds exactly; got {array.min()} to "
             f"{array.max()}; subtract a common offset from x and y, or use {name}.astype(np.float64)"
         )
-    points = np.ascontiguousarray(array, np.float64)
+    points = np.ascontiguousarray(to_host(array), np.float64)
     wrong = (~np.isfinite(points)).nonzero()
     if len(wrong[0]):
         place = int(wrong[0][0]), int(wrong[1][0])

@@ -5,22 +5,36 @@ from __future__ import annotations
 import math
 import mmap
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import MAX_VERTICES, Device, as_dense_array, device_of, to_host, truth_of
+from .. import cuda
+from ..arrays import MAX_VERTICES, Device, as_dense_array, device_of, mover_to, namespace, to_host, truth_of
 from ..backends import BACKENDS
 from ..errors import InvalidInput
 from ..foreign import library_of
 from ..types import WIDER_TYPE, WORKING_TYPES, number_type
-from .limits import Range, RowsOfCosts, dual_type_of, limit_of, number_of, refuse_overflow, type_with_limit, unit_of
+from .gpu_windows import CalledWindows, CopiedWindows, GivenWindows
+from .limits import (
+    Asked,
+    Range,
+    RowsOfCosts,
+    dual_type_of,
+    limit_of,
+    number_of,
+    refuse_overflow,
+    type_with_limit,
+    unit_of,
+)
 
 # Entries of a window: 8 MB of float64.
 WINDOW = 1 << 20
 # Rows that are kept as a sample of all, and entries of them.
 SAMPLE, SAMPLED = 2048, 1 << 25
+# Entries of the sample on a GPU: 1 GB.
+SAMPLED_ON_GPU = 1 << 28
 # Bytes of memory, where a system does not say.
 MEMORY = 1 << 33
 
@@ -65,8 +79,8 @@ class WindowCosts:
 
     device: Device = "cpu"
 
-    _stored: np.dtype[Any]  # as promised
-    _forbid_nan: bool
+    stored: np.dtype[Any]  # as promised
+    forbids_nan: bool
     _kept: tuple[int, Any]  # the number of a window, and its entries
     _sums: dict[int, int]  # of the bits of each window that was read
     _checked: CheckedWindows | None
@@ -82,10 +96,10 @@ class WindowCosts:
         maximize = truth_of("maximize", maximize)
         step = max(1, WINDOW // max(columns, 1) // rows_together) * rows_together
         vars(self).update(
-            shape=shape, dtype=working, maximize=maximize, windows_read=0, _stored=stored, _checked=None,
+            shape=shape, dtype=working, maximize=maximize, windows_read=0, stored=stored, _checked=None,
             cost_limit=None if cost_limit is None else number_of(cost_limit, working, maximize),
             windows=[slice(first, min(first + step, rows)) for first in range(0, rows, step) if columns],
-            _forbid_nan=truth_of("forbid_nan", forbid_nan), _kept=(-1, None), _sums={},
+            forbids_nan=truth_of("forbid_nan", forbid_nan), _kept=(-1, None), _sums={},
             has_nan=False,
         )  # fmt: skip
 
@@ -123,27 +137,47 @@ class WindowCosts:
         rows = self.windows[number]
         vars(self).update(windows_read=self.windows_read + 1, _kept=(-1, None))
         block = self._read(rows)
-        shape = rows.stop - rows.start, self.shape[1]
-        stored = self._stored
-        if block.shape != shape or block.dtype != stored:
+        self.refuse_other_block(block, rows)
+        block = np.ascontiguousarray(block)
+        total = int(block.view(f"u{block.itemsize}").sum(dtype=np.uint64))
+        if self._sums.setdefault(number, total) != total:
+            raise self.other_costs(rows)
+        entries = block.astype(self.dtype, copy=False)
+        if self.forbids_nan and entries.dtype.kind == "f":
+            is_nan = np.isnan(entries)
+            if is_nan.any():
+                entries = np.where(is_nan, -math.inf if self.maximize else math.inf, entries).astype(self.dtype)
+                self.note_nan(True)
+        return entries
+
+    def each(self) -> Iterator[tuple[slice, Any]]:
+        """All windows, one after the other: their rows, and their entries."""
+        for number, rows in enumerate(self.windows):
+            yield rows, self.window(number)
+
+    def note_nan(self, was_read: bool) -> None:
+        """Notes in `has_nan` whether NaN was read."""
+        vars(self).update(has_nan=self.has_nan or was_read)
+
+    def refuse_other_block(self, block: Any, rows: slice) -> None:
+        """Raises `InvalidInput` unless a block of rows has the shape and the type that were promised."""
+        shape, stored = (rows.stop - rows.start, self.shape[1]), self.stored
+        if block.shape != shape or block.dtype.newbyteorder("=") != stored.newbyteorder("="):
             raise InvalidInput(
                 f"{self._source} must give rows {rows.start} to {rows.stop - 1} as an array of shape {shape} and type "
                 f"{stored}; got {block.dtype} of shape {block.shape}"
             )
-        block = np.ascontiguousarray(block)
-        total = int(block.view(f"u{stored.itemsize}").sum(dtype=np.uint64))
-        if self._sums.setdefault(number, total) != total:
-            raise InvalidInput(
-                f"{self._source} must give the same costs each time; rows {rows.start} to {rows.stop - 1} are not what "
-                "they were when they were read first"
-            )
-        entries = block.astype(self.dtype, copy=False)
-        if self._forbid_nan and entries.dtype.kind == "f":
-            is_nan = np.isnan(entries)
-            if is_nan.any():
-                entries = np.where(is_nan, -math.inf if self.maximize else math.inf, entries).astype(self.dtype)
-                vars(self).update(has_nan=True)
-        return entries
+
+    def other_costs(self, rows: slice) -> InvalidInput:
+        """The error of rows that have changed since they were read."""
+        return InvalidInput(
+            f"{self._source} must give the same costs each time; rows {rows.start} to {rows.stop - 1} are not what "
+            "they were when they were read first"
+        )
+
+    def on_gpu(self) -> GivenWindows:
+        """Windows of the costs on the current GPU."""
+        raise NotImplementedError
 
     _source = "the costs"
 
@@ -155,7 +189,7 @@ class WindowCosts:
         """The costs after a pass over all entries. Only the first call makes the pass."""
         checked = self._checked
         if checked is None:
-            checked = CheckedWindows(self)
+            checked = CheckedWindows(self, self)
             vars(self).update(_checked=checked)
         return checked
 
@@ -168,10 +202,11 @@ class FunctionCosts(WindowCosts):
     f : function
         ``f(rows, columns)`` takes two integer arrays, and returns what these rows cost with these columns: an array of
         shape (len(rows), len(columns)) and of type `dtype`. It is an array of NumPy, or one of CuPy or PyTorch that is
-        copied to the host. `f` is called with consecutive rows, about 2**20 entries at a time, and all columns. The
-        blocks are the same in each pass. `lap` mostly takes 4 to 12 passes (``stats["passes"]``), and `verify` one or
-        two. If there is only one block, `f` is called once. It must return equal costs each time. No two calls run at
-        once.
+        copied to the host. With ``device="gpu"`` `f` takes arrays of CuPy, and returns one, or a tensor on the GPU. `f`
+        is called with consecutive rows and all columns: about 2**20 entries at a time on the host, and a window on a
+        GPU. The blocks are the same in each pass. `lap` mostly takes 4 to 12 passes (``stats["passes"]``), and `verify`
+        one or two. If there is only one block, `f` is called once. It must return equal costs each time. No two calls
+        run at once.
     shape : (int, int)
         How many rows and columns there are.
     dtype : dtype
@@ -211,17 +246,24 @@ class FunctionCosts(WindowCosts):
         vars(self).update(f=f)
 
     def _read(self, rows: slice) -> Any:
-        of_rows, of_columns = np.arange(rows.start, rows.stop), np.arange(self.shape[1])
+        return np.asarray(to_host(self.called(rows, np.arange(rows.start, rows.stop), np.arange(self.shape[1]))))
+
+    def called(self, rows: slice, of_rows: Any, of_columns: Any) -> Any:
+        """What the function returns for numbers of rows and columns."""
         try:
             block = self.f(of_rows, of_columns)
         except MemoryError:
             raise
         except Exception as error:  # whatever a user's function raises
             raise InvalidInput(
-                f"the function must give the costs of any rows and all columns; for rows {rows.start} to "
-                f"{rows.stop - 1} of {self.shape[0]} it raised {type(error).__name__}: {error}"
+                "the function must give the costs of any rows and all columns, which are arrays of "
+                f"{'CuPy' if device_of(of_rows) == 'gpu' else 'NumPy'} here; for rows {rows.start} to {rows.stop - 1} "
+                f"of {self.shape[0]} it raised {type(error).__name__}: {error}"
             ) from error
-        return np.asarray(to_host(as_dense_array(block, "what the function returns")))
+        return as_dense_array(block, "what the function returns")
+
+    def on_gpu(self) -> GivenWindows:
+        return CalledWindows(self)
 
 
 class RowWindows(WindowCosts):
@@ -233,7 +275,8 @@ class RowWindows(WindowCosts):
         A `numpy.memmap`, a dataset of h5py, an array of zarr, or anything else with a shape, a dtype, and rows by
         ``array[first:end]``. Its type is bool, an integer type up to int64 and uint32, or float16 to float64. Each
         pass reads the rows in their order, about 2**20 entries at a time, and whole chunks if ``array.chunks`` says
-        what they are. The array must not change meanwhile.
+        what they are. For a GPU, threads read 32 MB at a time; they read arrays of NumPy side by side. The array must
+        not change meanwhile.
     maximize, cost_limit, forbid_nan
         As of `FunctionCosts`.
 
@@ -270,8 +313,14 @@ class RowWindows(WindowCosts):
         vars(self).update(array=array, _pages=_pages_of(array))
 
     def _read(self, rows: slice) -> Any:
+        block = self.rows_of(rows)
+        self.give_pages_back()
+        return block
+
+    def rows_of(self, rows: slice) -> Any:
+        """A copy of some rows, on the host."""
         try:
-            block = np.array(to_host(as_dense_array(self.array[rows])))
+            return np.array(to_host(as_dense_array(self.array[rows])))
         except MemoryError:
             raise
         except Exception as error:  # whatever a library raises
@@ -279,35 +328,53 @@ class RowWindows(WindowCosts):
                 f"the rows of the array must be readable as array[first:end]; array[{rows.start}:{rows.stop}] raised "
                 f"{type(error).__name__}: {error}"
             ) from error
+
+    def give_pages_back(self) -> None:
+        """Gives the pages of the file back that this process has read."""
         if self._pages is not None:
             self._pages.madvise(mmap.MADV_DONTNEED)
-        return block
+
+    def on_gpu(self) -> GivenWindows:
+        return CopiedWindows(self)
 
 
 class CheckedWindows(RowsOfCosts):
     """Costs by windows, after all entries were read once. Attributes have the names that `DenseCosts` gives them.
 
+    Parameters
+    ----------
+    costs : WindowCosts
+    source : WindowCosts or GivenWindows
+        What reads them: the costs themselves, or their windows on a GPU.
+
     Attributes
     ----------
     sample : float32 array, shape (lines of a sample, length of a line)
         Some rows, or some columns if there are fewer columns than rows. They are in the minimisation form without the
-        limit, divided by `unit` and rounded.
+        limit, divided by `unit` and rounded. It lies where the windows do.
     unit : float
         A power of two, about as large as the costs of the first window that has costs other than 0.
+    cut : int or float or None
+        The limit, if costs must be cut off at it before duals are subtracted from them: see `distributed.blocks.Block`.
     """
 
-    device: Device = "cpu"
+    device: Device = "cpu"  # of vectors
     overflows = False
 
-    def __init__(self, costs: WindowCosts) -> None:
-        self.costs = costs
+    sample: Any
+    entries_of_core: Callable[[Any], Any] | None = None  # tells entries without another pass, or None
+
+    def __init__(self, costs: WindowCosts, source: Any) -> None:
+        self.costs, self.source = costs, source
         self.shape, self.dtype, self.maximize = costs.shape, costs.dtype, costs.maximize
         self.transposed = self.shape[0] > self.shape[1]
         self.cost_limit = costs.cost_limit
         lines = self.shape[::-1] if self.transposed else self.shape
-        self._sampled = rows_of_sample(*lines)
-        self.sample, self.unit = np.empty((len(self._sampled), lines[1]), np.float32), 0.0
-        ranges = [self._look_at_window(number) for number in range(len(costs.windows))]
+        self._sampled = rows_of_sample(*lines, SAMPLED if source is costs else SAMPLED_ON_GPU)
+        self.sample, self.unit = None, 0.0
+        ranges = [self._look_at_window(rows, entries) for rows, entries in source.each()]
+        if self.sample is None:
+            self.sample = np.empty((len(self._sampled), lines[1]), np.float32)
         self.unit = self.unit or 1.0
         ends = [(low, high) for low, high, _ in ranges if low <= high]
         lowest, highest = min((low for low, _ in ends), default=0), max((high for _, high in ends), default=0)
@@ -322,51 +389,58 @@ class CheckedWindows(RowsOfCosts):
         self.lowest, self.highest, self.forbids, _ = found
         self.dual_type = dual_type_of(self.working_type)
         refuse_overflow(self.lowest, self.highest, self.working_type, min(self.shape))
+        self.cut = self.limit if self.dual_type is np.int64 else None
 
-    def _look_at_window(self, number: int) -> tuple[int | float, int | float, bool]:
+    def _look_at_window(self, rows: slice, entries: Any) -> tuple[int | float, int | float, bool]:
         """The range of a window in the minimisation form, and whether it forbids pairs."""
-        costs, maximize = self.costs, self.maximize
-        entries = costs.window(number)
-        lowest, highest, has_nan, plus_inf, minus_inf, _ = BACKENDS["cpu"].inspect_costs(entries)
+        maximize = self.maximize
+        lowest, highest, has_nan, plus_inf, minus_inf, _ = BACKENDS[device_of(entries)].inspect_costs(entries)
         refused = math.inf if maximize else -math.inf
         if has_nan or (plus_inf if maximize else minus_inf):
-            wrong = np.isnan(entries) if has_nan else entries == refused
+            wrong = entries != entries if has_nan else entries == refused
             row, column = (int(numbers[0]) for numbers in wrong.nonzero())
             advice = "; if NaN is for a pair that is not allowed, use forbid_nan=True" if has_nan else ""
             raise InvalidInput(
                 f"cost must not hold {'NaN' if has_nan else f'{refused:+}'}"
-                f"{'' if has_nan else f' ({-refused:+} forbids a pair)'}; entry "
-                f"{(costs.windows[number].start + row, column)} does{advice}"
+                f"{'' if has_nan else f' ({-refused:+} forbids a pair)'}; entry {(rows.start + row, column)} "
+                f"does{advice}"
             )
         if not self.unit and max(-lowest, highest) > 0:
             self.unit = unit_of(lowest, highest)
-        self._keep_sample(costs.windows[number], entries)
+        self._keep_sample(rows, entries)
         forbids = bool(minus_inf if maximize else plus_inf)
         if lowest > highest:
             return math.inf, -math.inf, forbids
         return *((-highest, -lowest) if maximize else (lowest, highest)), forbids
 
     def _keep_sample(self, window: slice, entries: Any) -> None:
+        if self.sample is None:
+            shape = len(self._sampled), self.shape[0] if self.transposed else self.shape[1]
+            self.sample = namespace(entries).empty(shape, np.float32)
         here = slice(*np.searchsorted(self._sampled, (window.start, window.stop)))
         of_window = self.sample[:, window] if self.transposed else self.sample[here]
+        some = mover_to(device_of(entries))(self._sampled if self.transposed else self._sampled[here] - window.start)
+        lines = entries[:, some].T if self.transposed else entries[some]
         with np.errstate(over="ignore"):  # float32 does not hold all costs
-            lines = entries[:, self._sampled].T if self.transposed else entries[self._sampled[here] - window.start]
-            of_window[:] = lines / ((self.unit or 1.0) * (-1 if self.maximize else 1))
+            of_window[:] = lines.astype(self.dtype) / ((self.unit or 1.0) * (-1 if self.maximize else 1))
 
     def entries_of(self, row_match: Any) -> Any:
         """The entries of the pairs, in the order of the rows, as given."""
+        known = None if self.entries_of_core is None else self.entries_of_core(row_match)
+        if known is not None:
+            return known
         found = [np.empty(0, self.dtype)]
-        for number, rows in enumerate(self.costs.windows):
+        for rows, entries in self.source.each():
             own = row_match[rows]
             matched = (own >= 0).nonzero()[0]
-            if len(matched):
-                found.append(self.costs.window(number)[matched, own[matched]])
+            here = mover_to(device_of(entries))
+            found.append(to_host(entries[here(matched), here(own[matched])].astype(self.dtype)))
         return np.concatenate(found)
 
 
-def rows_of_sample(rows: int, columns: int) -> Any:
-    """Numbers of rows, as far from each other as can be."""
-    size = min(rows, max(1, min(SAMPLE, SAMPLED // max(columns, 1))))
+def rows_of_sample(rows: int, columns: int, most: int = SAMPLED) -> Any:
+    """Numbers of rows, as far from each other as can be, of at most this number of entries, or one row."""
+    size = min(rows, max(1, min(SAMPLE, most // max(columns, 1))))
     return np.arange(size) * rows // max(size, 1)
 
 
@@ -379,14 +453,28 @@ def has_rows(array: Any) -> bool:
     return len(shape) == 2 and hasattr(type(array), "__getitem__") and device_of(array) == "cpu"
 
 
-def as_windows(cost: Any, maximize: bool, cost_limit: Any, forbid_nan: bool) -> Any:
-    """Windows of an array that memory does not hold; all else itself."""
-    if type(cost) is np.ndarray or isinstance(cost, WindowCosts) or not _lies_elsewhere(cost):
+def as_windows(cost: Any, asked: Asked, device: str | None = None) -> Any:
+    """Windows of an array that the memory of the host, or of the GPU that is asked for, does not hold; or itself."""
+    if isinstance(cost, WindowCosts):
         return cost
+    is_in_memory = type(cost) is np.ndarray or not _lies_elsewhere(cost)
+    if not is_in_memory and _bytes_of(cost) > _memory() // 2 or device == "gpu" and is_too_large_for_gpu(cost):
+        return RowWindows(cost, **asked._asdict())
+    return cost
+
+
+def is_too_large_for_gpu(cost: Any) -> bool:
+    """Whether it is a matrix of the host that the current GPU does not hold beside what a search needs."""
+    if not (isinstance(cost, np.ndarray) and cost.ndim == 2 or _lies_elsewhere(cost)):
+        return False
+    cuda.require()
+    return _bytes_of(cost) > cuda.memory_left() // 8 * 7
+
+
+def _bytes_of(cost: Any) -> int:
     rows, columns = cost.shape
-    if rows * columns * np.dtype(cost.dtype).itemsize <= _memory() // 2:
-        return cost
-    return RowWindows(cost, maximize=maximize, cost_limit=cost_limit, forbid_nan=forbid_nan)
+    size: int = rows * columns * np.dtype(cost.dtype).itemsize
+    return size
 
 
 def _lies_elsewhere(array: Any) -> bool:

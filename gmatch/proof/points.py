@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import cuda
 from ..arrays import exact_sum
 from ..errors import CertificateError, InvalidInput
 from ..problems.dense import DenseCosts
@@ -86,7 +87,11 @@ def verify_point_assignment(costs: PointCosts, assignment: Assignment, strict: b
         raise CertificateError(
             f"a dual of the side with more points is {v.max()}, but must not be above 0: points of it stay free"
         )
-    least = np.minimum(u, _least(costs, u, v, row_match))
+    is_from_gpu = assignment.stats.get("backend") == "gpu" and cuda.is_there()
+    if costs.suit_trees():
+        least = np.minimum(u, _least(costs, u, v, row_match))
+    else:
+        least = least_of_all_pairs(costs, partial(_cost_of_pairs, costs), u, v, "gpu" if is_from_gpu else "cpu")
     if costs.limit is not None and len(u):
         least = np.minimum(least, costs.limit - v.max())
     return _certificate(costs, assignment, _Sums(own, u, v, row_match), least)
@@ -238,8 +243,6 @@ def _cost(metric: str, x: Any, y: Any, p: float | None = None) -> Any:
 def _least(costs: PointCosts, u: Any, v: Any, row_match: Any) -> Any:
     """The least cost - v of each row; or, of rows where it is known to be above, u."""
     rows, columns = costs.shape
-    if not costs.suit_trees():
-        return least_of_all_pairs(costs, partial(_cost_of_pairs, costs), u, v)
     sign = -1.0 if costs.maximize else 1.0
     if rows * columns <= ALL_PAIRS:
         step = max(1, PAIRS_TOGETHER // max(columns, 1))

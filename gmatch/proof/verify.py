@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, overload
 
+from .. import cuda
 from ..arrays import (
+    Device,
     as_dense_array,
+    to_host,
     truth_of,
 )
 from ..errors import InvalidInput
 from ..foreign import as_sparse
 from ..problems.batch import CostBatch
+from ..problems.limits import Asked
 from ..problems.points import PointCosts
 from ..problems.row_blocks import RowBlocks
 from ..problems.sparse import SparseCosts, is_sparse
@@ -199,8 +203,10 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
         return verify_pairs(problem, result)
     if isinstance(result, Assignment):
         if isinstance(problem, PointCosts):
-            return verify_point_assignment(problem, result, strict)
-        problem = as_windows(problem, result.maximize, result.cost_limit, result.forbid_nan)
+            return verify_point_assignment(
+                problem, result if problem.lies_on == "cpu" else result.moved(to_host), strict
+            )
+        problem = as_windows(problem, Asked(result.maximize, result.cost_limit, result.forbid_nan), _device_of(result))
         if isinstance(problem, WindowCosts):
             return verify_window_assignment(problem, result, strict)
         problem = as_sparse(problem)
@@ -224,6 +230,12 @@ def verify(problem: Any, result: _Result, *, strict: bool = False, comm: Any = N
         "expected a Matching, an Assignment, an AssignmentBatch, a Decomposition or a result of the toolkit beside the "
         f"problem; got {type(result).__name__}"
     )
+
+
+def _device_of(result: Assignment) -> Device | None:
+    """Where costs are read that came to the solver in windows; None for the host."""
+    came_in_windows = result.stats.get("team") == "windows" and result.stats.get("backend") == "gpu"
+    return "gpu" if came_in_windows and cuda.is_there() else None
 
 
 def _problems_of(batch: Any, result: AssignmentBatch) -> Iterator[Any]:

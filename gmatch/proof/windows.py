@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import exact_sum
+from .. import cuda
+from ..arrays import device_of, exact_sum, mover_to, to_host
 from ..errors import CertificateError, InvalidInput
+from ..problems.gpu_windows import GivenWindows
 from ..problems.limits import blocks_of, minimised
 from ..problems.windows import CheckedWindows, WindowCosts
 from ..result import Assignment, AssignmentCertificate
@@ -51,8 +53,21 @@ def verify_window_assignment(costs: WindowCosts, assignment: Assignment, strict:
     """See `gmatch.verify`."""
     if strict:
         raise InvalidInput(f"a {type(costs).__name__} has no strict proof, which needs the matrix; leave strict out")
+    source = _source_of(costs, assignment)
+    try:
+        return _verified(CheckedWindows(costs, source) if source else costs.checked(), assignment)
+    finally:
+        if source:
+            source.close()
+
+
+def _source_of(costs: WindowCosts, assignment: Assignment) -> GivenWindows | None:
+    """Windows on the GPU, if the assignment is from there: a function then takes arrays of CuPy. None for the host."""
     costs.forget()
-    checked = costs.checked()
+    return costs.on_gpu() if assignment.stats.get("backend") == "gpu" and cuda.is_there() else None
+
+
+def _verified(checked: CheckedWindows, assignment: Assignment) -> AssignmentCertificate:
     refuse_costs_of_others(checked, assignment)
     if assignment.cover is not None or assignment.exact is not None:
         raise CertificateError("costs by windows have no exact duals and no cover; got some")
@@ -122,25 +137,28 @@ def _least_slacks(checked: CheckedWindows, v: Any, base: int | float, pairs: _Pa
     far = math.inf if checked.dual_type is np.float64 else np.iinfo(np.int64).max
     least = np.full(min(checked.shape), far, checked.dual_type)
     place_of = np.cumsum(row_match >= 0) - 1
+    v_there = None
     for first, entries in _blocks(checked):
+        there = mover_to(device_of(entries))
         here = slice(first, first + len(entries))
         matched = (row_match[here] >= 0).nonzero()[0]
-        if (entries[matched, row_match[here][matched]] != claimed[place_of[here][matched]]).any():
+        of_pairs = to_host(entries[there(matched), there(row_match[here][matched])]).astype(checked.dtype)
+        if (of_pairs != claimed[place_of[here][matched]]).any():
             raise CertificateError("pair_costs must hold the entries of the matched pairs, row by row; it does not")
         slack = minimised(entries, checked.dual_type, checked.maximize, checked.limit)
         slack -= base
         if checked.transposed:
-            slack -= v[here, None]
-            np.minimum(least, slack.min(axis=0), out=least)
+            slack -= there(v[here])[:, None]
+            np.minimum(least, to_host(slack.min(axis=0)), out=least)
         else:
-            slack -= v
-            least[here] = slack.min(axis=1)
+            v_there = there(v) if v_there is None else v_there
+            slack -= v_there
+            least[here] = to_host(slack.min(axis=1))
     return least
 
 
 def _blocks(checked: CheckedWindows) -> Iterator[tuple[int, Any]]:
-    """All entries in blocks that a cache holds, each with the number of its first row."""
-    for number, window in enumerate(checked.costs.windows):
-        entries = checked.costs.window(number)
-        for some in blocks_of(entries.shape, "cpu"):
+    """All entries in blocks, each with the number of its first row."""
+    for window, entries in checked.source.each():
+        for some in blocks_of(entries.shape, device_of(entries)):
             yield window.start + some.start, entries[some]

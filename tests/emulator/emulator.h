@@ -56,6 +56,7 @@ struct Index {
 };
 extern Index threadIdx, blockIdx, blockDim, gridDim;  // of the thread that runs
 
+inline double __dmul_rn(double a, double b) { return a * b; }  // compiled for processors that cannot fuse it with a sum
 inline void __syncthreads() { emulator::meet_in_block(false, false); }
 inline int __syncthreads_or(int yes) { return emulator::meet_in_block(true, yes != 0); }
 inline void __threadfence() {}

@@ -10,6 +10,7 @@
 #include "core/program.cuh"
 #include "costs/inspection.cuh"
 #include "costs/sparse.cuh"
+#include "points/pairs.cuh"
 
 namespace {
 
@@ -24,6 +25,8 @@ void define_mirror(nb::module_& m) {
   mirror::add_struct<Batch<double>, Batch<float>>(m, "Batch<double>");
   mirror::add_struct<BlockPass<Count>, BlockPass<double>>(m, "BlockPass");
   mirror::add_struct<ForestColumns<Count>, ForestColumns<double>>(m, "ForestColumns");
+  mirror::add_struct<PointWindow>(m, "PointWindow");
+  mirror::add_struct<PointPairs>(m, "PointPairs");
   mirror::add_struct<BatchProblem>(m, "BatchProblem");
   mirror::add_struct<Task>(m, "Task");
   mirror::add_struct<AssignmentTask<Count>, AssignmentTask<double>>(m, "AssignmentTask");

@@ -168,17 +168,19 @@ DEVICE void list_entries_up_to(Team& team, const DenseCosts<Stored>& costs,
 // an H200. With four no entry was overpriced, and one round took 60 to 67 ms.
 constexpr Vertex PICKED_ON_GPU = 4;
 
+template <class Stored>
+DEVICE RowPass<Stored> passes_over(const DenseCosts<Stored>& costs) { return {costs}; }
+
 // Picks the PICKED_ON_GPU least cost - v of each stratum of each row, without forbidden pairs. Writes their columns, at most
 // PICKED_ON_GPU * STRATA a row, and their number.
-template <class Team, class Stored>
-DEVICE void price_rows(Team& team, const DenseCosts<Stored>& costs, const typename DenseCosts<Stored>::Dual* v,
-                       Vertex* sizes, Vertex* columns) {
-  using Dual = typename DenseCosts<Stored>::Dual;
-  using Rough = typename DenseCosts<Stored>::Rough;
-  constexpr Vertex STRATA = RowPass<Stored>::STRATA, MINE = STRATA / Team::LANES, ROWS = Team::ROWS_AT_ONCE;
+template <class Team, class Pass>
+DEVICE void price_rows(Team& team, const Pass& pass, const typename Pass::Dual* v, Vertex* sizes, Vertex* columns) {
+  using Dual = typename Pass::Dual;
+  using Rough = typename Pass::Rough;
+  constexpr Vertex STRATA = Pass::STRATA, MINE = STRATA / Team::LANES, ROWS = Team::ROWS_AT_ONCE;
+  const auto& costs = pass.costs;
   team.each(costs.num_rows, [&](Count row) { sizes[row] = 0; });
   team.sync();
-  const RowPass<Stored> pass{costs};
   pass.each_few_rows(team, [&](Vertex first_row) {
     Dual least[ROWS][MINE][PICKED_ON_GPU];  // increasing
     Vertex at[ROWS][MINE][PICKED_ON_GPU];

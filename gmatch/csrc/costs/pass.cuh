@@ -21,6 +21,13 @@ struct RowPass {
                           [&](Count i) { use(static_cast<Vertex>(i) * Team::ROWS_AT_ONCE); });
   }
 
+  // Neighbours come out far apart.
+  static DEVICE unsigned scattered(unsigned x) {
+    x = (x ^ (x >> 16)) * 0x7feb352du;
+    x = (x ^ (x >> 15)) * 0x846ca68bu;
+    return x ^ (x >> 16);
+  }
+
   // visit(r, s, column, cost - v) for the rows first_row + r and the columns of this lane's strata, numbered s, if cost - v may
   // be less than bound[r][s]. visit may lower the bound. Columns come round from a block that differs from row to row.
   template <class Team, class Bounds, class Visit>
@@ -107,11 +114,5 @@ struct RowPass {
   // The first row stands for rows past the last one.
   DEVICE Vertex safe_row(Vertex first_row, Vertex r) const {
     return first_row + r < costs.num_rows ? first_row + r : first_row;
-  }
-  // Neighbours come out far apart.
-  static DEVICE unsigned scattered(unsigned x) {
-    x = (x ^ (x >> 16)) * 0x7feb352du;
-    x = (x ^ (x >> 15)) * 0x846ca68bu;
-    return x ^ (x >> 16);
   }
 };

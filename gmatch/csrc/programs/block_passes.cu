@@ -22,7 +22,7 @@ PROGRAM(entries_up_to_grid, 512)
 PROGRAM(price_rows_grid, 512)
 (COSTS costs, const Dual* v, Vertex* sizes, Vertex* columns, unsigned* arrivals) {
   GridTeam<32> team(arrivals);
-  price_rows(team, costs, v, sizes, columns);
+  price_rows(team, passes_over(costs), v, sizes, columns);
 }
 
 PROGRAM(overpriced_grid, 512)

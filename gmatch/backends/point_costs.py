@@ -1,0 +1,103 @@
+"""What points cost with all others, and passes over all pairs, on the current GPU: see csrc/points."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from .block_passes import STRATA, Depth, Picks, listed
+from .catalogue import COORDINATES, POINT_COSTS, POINT_PASSES
+from .gpu import GRID_BLOCK_SIZE, Words, cupy, entry_point, resident_blocks
+from .layouts import Layout
+
+POINT_WINDOW, POINT_PAIRS = Layout("PointWindow"), Layout("PointPairs")
+# Numbers of coordinates that passes over pairs are compiled for. Other points are filled up with zeros, which change no
+# cost. Points of more coordinates do not fit into registers.
+DIMENSIONS = tuple(int(words["coordinates"]) for words in COORDINATES)
+
+
+class PointsOnGPU:
+    """Copies of two clouds on the current GPU.
+
+    Parameters
+    ----------
+    x, y : float64 arrays of the host, shapes (n, d) and (m, d)
+    metric : str
+    p : float or None
+    """
+
+    def __init__(self, x: Any, y: Any, metric: str, p: float | None) -> None:
+        self._x, self._y = cupy.asarray(x), cupy.ascontiguousarray(cupy.asarray(y).T)
+        self._metric, self._p = metric, p or 0.0
+        self._device = cupy.cuda.Device()
+
+    def costs(self, rows: Any) -> Any:
+        """What some x cost with all y: float64, as `PointCosts.of_pairs` says. `rows` is a slice, or numbers."""
+        x = self._x[rows] if isinstance(rows, slice) else self._x[cupy.asarray(rows)]
+        made = cupy.empty((len(x), self._y.shape[1]), np.float64)
+        kernel = entry_point(POINT_COSTS, "point_costs_grid", self._device.id, metric=self._metric)
+        words = Words(0)
+        window = POINT_WINDOW.pack(
+            x=x.data.ptr, y=self._y.data.ptr, costs=made.data.ptr, num_rows=len(x), num_columns=made.shape[1],
+            dimension=x.shape[1], p=self._p,
+        )  # fmt: skip
+        blocks = self._device.attributes["MultiProcessorCount"]
+        kernel((blocks,), (GRID_BLOCK_SIZE,), (window, words.arrivals))
+        return made
+
+    def passes(self, rows: slice, maximize: bool, limit: float | None) -> PointPasses:
+        """Passes over the pairs of some x and all y, if there are few coordinates."""
+        return PointPasses(self._filled_up[0][rows], self._filled_up[1], (self._metric, self._p), maximize, limit)
+
+    @cached_property
+    def _filled_up(self) -> tuple[Any, Any]:
+        coordinates = self._x.shape[1]
+        more = next(size for size in DIMENSIONS if size >= coordinates) - coordinates
+        return cupy.pad(self._x, ((0, 0), (0, more))), cupy.pad(self._y, ((0, more), (0, 0)))
+
+
+class PointPasses:
+    """The passes of `BlockPasses` that a core needs, over all pairs of points, without a window of what they cost."""
+
+    def __init__(self, x: Any, y: Any, metric: tuple[str, float], maximize: bool, limit: float | None) -> None:
+        self._arrays = x, y
+        self._shape = len(x), y.shape[1]
+        self._words = {"metric": metric[0], "coordinates": x.shape[1]}
+        self._device = cupy.cuda.Device()
+        self._pairs = POINT_PAIRS.pack(
+            x=x.data.ptr, y=y.data.ptr, num_rows=len(x), num_columns=y.shape[1], p=metric[1],
+            sign=-1.0 if maximize else 1.0, limit=np.inf if limit is None else float(limit),
+        )  # fmt: skip
+
+    def price(self, rows: Any, v: Any, depth: Depth) -> Picks:
+        most = STRATA * _native.PICKED_ON_GPU
+        sizes, columns = self._lists(most)
+        self._run("price_points_grid", v, sizes, columns)
+        return self._picks(sizes, columns, most)
+
+    def overpriced(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
+        """The worst pair of each stratum of each row, and the least cost - v of all rows as bounds, on the GPU."""
+        sizes, columns = self._lists(STRATA)
+        least = cupy.empty(self._shape[0], np.float64)
+        self._run("overpriced_points_grid", u, v, least, sizes, columns)
+        picks = self._picks(sizes, columns, STRATA)
+        return picks._replace(overpriced=len(picks.places), bounds=least)
+
+    def _lists(self, most: int) -> tuple[Any, Any]:
+        return cupy.empty(self._shape[0], np.int32), cupy.empty(self._shape[0] * most, np.int32)
+
+    def _picks(self, sizes: Any, columns: Any, most: int) -> Picks:
+        places = listed(sizes, columns, most, self._shape[1])
+        places.sort()
+        costs = cupy.empty(len(places), np.float64)
+        self._run("costs_of_places_grid", places, np.int64(len(places)), costs)
+        return Picks(places, 0, None, costs)
+
+    def _run(self, name: str, *arguments: Any) -> None:
+        kernel = entry_point(POINT_PASSES, name, self._device.id, **self._words)
+        words = Words(0)
+        blocks = resident_blocks(kernel, GRID_BLOCK_SIZE, self._device)
+        kernel((blocks,), (GRID_BLOCK_SIZE,), (self._pairs, *arguments, words.arrivals))

@@ -1,0 +1,35 @@
+// pairs.cuh: points as programs of a GPU get them.
+#pragma once
+#include "costs/dense.cuh"
+
+// Some rows of points. A window is read by passes right after it was written.
+struct PointWindow {
+  const double* x;  // [num_rows][dimension]
+  const double* y;  // [dimension][num_columns]
+  double* costs;    // [num_rows][num_columns]
+  Vertex num_rows;
+  Vertex num_columns;
+  Vertex dimension;
+  double p;         // of Minkowski's distances
+
+  FIELDS(PointWindow, x, y, costs, num_rows, num_columns, dimension, p)
+};
+
+// Two clouds, and what becomes of the cost of a pair.
+struct PointPairs {
+  const double* x;  // [num_rows][coordinates]
+  const double* y;  // [coordinates][num_columns]
+  Vertex num_rows;
+  Vertex num_columns;
+  double p;         // of Minkowski's distances
+  double sign;      // -1 for costs to be maximized, else 1
+  double limit;     // costs are cut off at it
+
+  FIELDS(PointPairs, x, y, num_rows, num_columns, p, sign, limit)
+
+  DEVICE double infinite() const { return beyond_all(double{}); }
+  DEVICE double of_cost(double cost) const {
+    const double here = sign * cost;
+    return here < limit ? here : limit;
+  }
+};

@@ -1,0 +1,63 @@
+// window.cuh: what all pairs of some rows x and all y cost, on a GPU, to the bit as metrics.hpp states it. Only the powers of
+// Minkowski's distances may differ from the host's by some roundings.
+#pragma once
+#include "points/pairs.cuh"
+
+// A product that is rounded by itself. A compiler for GPUs would otherwise round a product and a sum together.
+DEVICE double rounded_product(double a, double b) { return __dmul_rn(a, b); }
+
+// One term of a sum, and what becomes of the sum; as the types of these names in points/rows.hpp.
+struct SquaredTerms {
+  static DEVICE double add(double sum, double x, double y, double) {
+    const double t = x - y;
+    return sum + rounded_product(t, t);
+  }
+  static DEVICE double end(double sum, double) { return sum; }
+};
+struct RootOfSquaredTerms : SquaredTerms {
+  static DEVICE double end(double sum, double) { return sqrt(sum); }
+};
+struct AbsoluteTerms {
+  static DEVICE double add(double sum, double x, double y, double) { return sum + fabs(x - y); }
+  static DEVICE double end(double sum, double) { return sum; }
+};
+struct LargestTerm {
+  static DEVICE double add(double sum, double x, double y, double) {
+    const double t = fabs(x - y);
+    return t > sum ? t : sum;
+  }
+  static DEVICE double end(double sum, double) { return sum; }
+};
+struct Powers {
+  static DEVICE double add(double sum, double x, double y, double p) { return sum + pow(fabs(x - y), p); }
+  static DEVICE double end(double sum, double p) { return pow(sum, 1 / p); }
+};
+template <int BASE>
+struct Products {
+  static DEVICE double add(double sum, double x, double y, double) { return sum + rounded_product(x, y); }
+  static DEVICE double end(double sum, double) { return BASE - sum; }
+};
+
+// A thread sums ROWS pairs of one column at a time: it reads each coordinate of y once for all of them, and the sums do not
+// wait for each other. Neighbours have neighbouring columns.
+template <class Terms, class Team>
+DEVICE void find_costs_of_window(Team& team, const PointWindow& window) {
+  constexpr Count ROWS = 8;
+  const Count columns = window.num_columns, dimension = window.dimension, last = window.num_rows - 1;
+  team.each((window.num_rows + ROWS - 1) / ROWS * columns, [&](Count i) {
+    const Count first = i / columns * ROWS, column = i % columns;
+    double sums[ROWS];
+    const double* xs[ROWS];
+    for (Count r = 0; r < ROWS; ++r) {
+      sums[r] = 0;
+      xs[r] = window.x + (first + r < last ? first + r : last) * dimension;
+    }
+    for (Count k = 0; k < dimension; ++k) {
+      const double y = window.y[k * columns + column];
+      for (Count r = 0; r < ROWS; ++r) sums[r] = Terms::add(sums[r], xs[r][k], y, window.p);
+    }
+    for (Count r = 0; r < ROWS && first + r <= last; ++r) {
+      window.costs[(first + r) * columns + column] = Terms::end(sums[r], window.p);
+    }
+  });
+}

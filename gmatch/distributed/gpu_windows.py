@@ -1,0 +1,268 @@
+"""`gmatch.lap` for costs that are never all on a GPU: the core of several ranks, with one rank, over windows.
+
+A window of rows is what the block of a rank is. The passes of `core` run over one window after the other, and the core
+is searched on the GPU. If there are more rows than columns, the problem is the transpose, and each window has some
+columns of the problem; points are turned instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..arrays import mover_to, to_host
+from ..assignment.gap import within_bound
+from ..assignment.plan import Plan
+from ..assignment.request import Options
+from ..backends import backend_for
+from ..backends.block_passes import Depth, Picks
+from ..methods import assignment_method_of
+from ..problems.gpu_windows import FilledWindows, GpuWindows
+from ..problems.limits import blocks_of, minimised
+from ..problems.points import PointCosts
+from ..problems.windows import SAMPLED_ON_GPU, CheckedWindows, WindowCosts, rows_of_sample
+from ..result import STEPS, Assignment
+from . import core
+from .classical import classical
+from .core import Passes, by_core
+from .found import Found
+from .gpu_prices import prices_on_gpu
+from .lap import given_duals, result_of
+from .margins import Margins
+from .part import Cut, MatrixPart, Part, Places
+from .point_windows import PointBlock
+from .ranks import Ranks, one_rank
+from .sampled import STEPS as STEPS_OF_PRICES
+from .window_passes import Tile, WindowPasses
+from .windows import MORE_STEPS, TOO_FAR, is_near_enough, refuse_what_windows_do_not_take
+
+REASON = "windows of rows that come to the GPU in each pass: few entries of them are searched"
+
+
+def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
+    """As `gmatch.lap`, on the current GPU. O(rows * columns) work a pass, and O(rows + columns) memory.
+
+    Raises
+    ------
+    InvalidInput
+        If the costs differ from what was promised or from an earlier read, or if they do not take an option.
+    Infeasible
+        If forbidden pairs leave no assignment.
+    """
+    given = refuse_what_windows_do_not_take(type(costs).__name__, options)
+    duals = options.duals
+    if duals is None and given:
+        duals = options.initial.u, options.initial.v
+    began = perf_counter()
+    windows = _windows_of(costs)
+    try:
+        block = PointBlock(costs) if isinstance(costs, PointCosts) else _checked(costs, windows)
+        checked = perf_counter() - began
+        part = GpuWindowPart(block, windows, options.gap)
+        v = given_duals(block, duals)
+        if v is not None and block.limit is not None:
+            # Duals of a cheapest assignment differ by no more than this. Larger ones would only round what pairs cost.
+            v = (v - v.max(initial=v.min(initial=0))).clip(min(0, block.lowest - block.limit))
+        found, reason = _solved(part, v)
+        if part.excess is not None:
+            found.u -= part.excess
+        result = result_of(one_rank(), block, found)
+    finally:
+        windows.close()
+    if options.gap is not None:
+        result = within_bound(result, part.excess is not None)
+    seconds = dict.fromkeys((*STEPS, "ties"), 0.0)
+    seconds.update({"start": checked, "search": perf_counter() - began - checked, **found.seconds})
+    result.stats.update(
+        method="core" if reason == REASON else "classical", reason=found.reason or reason,
+        initial="given" if duals is not None else "reduce", backend="gpu", team="windows", start_size=0,
+        passes=-(-windows.rows_seen // max(1, windows.shape[0])), windows=windows.windows_read, seconds=seconds,
+        **found.counts,
+    )  # fmt: skip
+    return result.moved(mover_to(costs.lies_on if isinstance(costs, PointCosts) else "cpu"))
+
+
+def _windows_of(costs: WindowCosts | PointCosts) -> GpuWindows:
+    """Windows of the costs. Points are turned so that the problem has at most as many rows as columns."""
+    if not isinstance(costs, PointCosts):
+        return costs.on_gpu()
+    return FilledWindows(costs.turned() if costs.shape[0] > costs.shape[1] else costs)
+
+
+def _checked(costs: WindowCosts, windows: Any) -> CheckedWindows:
+    """The costs after a pass over all entries. A limit may ask for another type from then on."""
+    block = CheckedWindows(costs, windows)
+    if block.working_type != costs.dtype:
+        windows.as_type = block.working_type
+    return block
+
+
+def _solved(part: GpuWindowPart, v: Any) -> tuple[Found, str]:
+    block, (n, m) = part.block, part.shape
+    if not n:
+        return Found(np.full(n, -1, np.int32), np.zeros(n, part.dual_type), np.zeros(m, part.dual_type)), REASON
+    if block.limit is not None and block.limit < block.lowest:  # rounding may hide costs in such a limit
+        free = np.full(n, block.limit, part.dual_type)
+        return Found(np.full(n, -1, np.int32), free, np.zeros(m, part.dual_type)), REASON
+    sparse_method, _ = assignment_method_of("auto", "gpu")
+    plan = Plan(backend_for(None, "gpu"), sparse_method, None, False)
+    if not block.fits_core:
+        return classical(one_rank(), part, plan, v), TOO_FAR
+    return by_core(one_rank(), part, plan, v, PASSES), REASON
+
+
+class GpuWindowPart(MatrixPart):
+    """A whole problem in windows on a GPU. Attributes are as of `MatrixPart`; no matrix is there.
+
+    Attributes
+    ----------
+    gap : float or None
+    excess : float array or None
+        By how much duals of the rows of the problem are too large, if the search stopped at the gap.
+    """
+
+    def __init__(self, block: Any, windows: GpuWindows, gap: float | None) -> None:
+        self._windows = windows
+        self._turned = block.transposed and block.shape == windows.shape
+        """Whether windows are columns of the problem."""
+        shape = windows.shape[::-1] if self._turned else windows.shape
+        Part.__init__(self, block, Cut(slice(0, shape[0]), slice(0, shape[1]), shape), "gpu")
+        self.block, self.threads, self.share = block, 1, 1.0
+        self.gap, self.excess = gap, None
+        self._offered: list[Places] = []
+        if isinstance(block, CheckedWindows):
+            block.entries_of_core = self.entries_of
+        self.margins = Margins(shape[0])
+        self.passes: Any = self._over_windows(block.limit)
+        self._uncut = self._over_windows(getattr(block, "cut", None))
+        self._pairs: Any = None
+        if isinstance(windows, FilledWindows) and windows.by_pairs:
+            passes_of, options = windows.points.passes, (block.maximize, block.limit)
+            self._pairs = WindowPasses(
+                self, self._tiles_of_pairs, lambda rows: passes_of(rows, *options), self._minimised
+            )
+
+    @property
+    def for_core(self) -> Any:
+        """Passes over windows; or over the pairs of points of few coordinates, which no window holds."""
+        return super().for_core if self._pairs is None else self._pairs
+
+    def _tiles_of_pairs(self, numbers: Any) -> Iterator[Tile]:
+        windows: Any = self._windows
+        return (Tile(rows, slice(0, self.shape[1]), rows) for rows in windows.each_pairs(numbers))
+
+    def _over_windows(self, limit: int | float | None) -> WindowPasses:
+        return WindowPasses(self, self.tiles, lambda costs: self._passes_of(costs, limit), self._minimised)
+
+    def _minimised(self, entries: Any) -> Any:
+        return minimised(entries, self.dual_type, self.block.maximize, self.block.limit)
+
+    def tiles(self, rows: Any = None) -> Iterator[Tile]:
+        """The windows that have some of these rows, one after the other; all for None."""
+        whole, wanted = slice(0, self.shape[1]), None
+        if rows is not None and not self._turned:
+            ends = [np.searchsorted(rows, (each.start, each.stop)) for each in self._windows.windows]
+            wanted = [number for number, (first, end) in enumerate(ends) if end > first]
+        for here, entries in self._windows.each(wanted):
+            if self._turned:
+                yield Tile(slice(0, self.shape[0]), here, self.xp.ascontiguousarray(entries.T))
+            else:
+                yield Tile(here, whole, entries)
+
+    def values(self, rows: Any) -> Any:
+        """A copy of some rows of the problem, on the GPU; `rows` are numbers, increasing."""
+        values = self.xp.empty((len(rows), self.shape[1]), self.dual_type)
+        numbers = to_host(rows)
+        for tile in self.tiles(numbers):
+            first, end = np.searchsorted(numbers, (tile.rows.start, tile.rows.stop)).tolist()
+            values[first:end, tile.columns] = self._minimised(tile.costs[rows[first:end] - tile.rows.start])
+        return values
+
+    def places(self, picks: Picks) -> Places:
+        places = super().places(picks)
+        if isinstance(self.block, CheckedWindows):
+            self._offered.append(places)
+        return places
+
+    def entries_of(self, row_match: Any) -> Any:
+        """What pairs of the core cost, as `CheckedWindows.entries_of` tells it; None if some are not in the core."""
+        rows = (row_match >= 0).nonzero()[0]
+        if self.block.limit is not None:  # costs of the core are cut off
+            return None
+        columns = row_match[rows].astype(np.int64)
+        wanted = self.here(columns * self.shape[1] + rows if self._turned else rows * self.shape[1] + columns)
+        found = self.xp.full(len(rows), self.far, self.dual_type)
+        for keys, costs in self._offered:
+            if not len(keys):
+                continue
+            at = self.xp.minimum(self.xp.searchsorted(keys, wanted), len(keys) - 1)
+            found = self.xp.where(keys[at] == wanted, costs[at], found)
+        if bool((found == self.far).any()):
+            return None
+        return to_host(-found if self.block.maximize else found).astype(self.block.dtype)
+
+    def allowed_outside(self, rows: Any, inside: Any) -> int:
+        numbers, number = to_host(rows), 0
+        for tile in self.tiles(numbers):
+            first, end = np.searchsorted(numbers, (tile.rows.start, tile.rows.stop)).tolist()
+            for some in blocks_of((end - first, self.shape[1]), "gpu"):
+                own = rows[first:end][some] - tile.rows.start
+                number += int((self._minimised(tile.costs[own][:, ~inside[tile.columns]]) < self.far).sum())
+        return number
+
+    def prices(self, steps: int = STEPS_OF_PRICES) -> Any:
+        """Duals of the columns, by which entries are picked. The second time they take more steps."""
+        block, unit = self.block, 1.0
+        if isinstance(block, CheckedWindows):
+            sample, unit = block.sample, block.unit
+        else:
+            windows: Any = self._windows
+            costs = self._minimised(windows.sample(rows_of_sample(*self.shape, SAMPLED_ON_GPU // 2)))
+            largest = float(abs(costs).max()) if costs.size else 0.0
+            unit = float(2.0 ** np.frexp(largest)[1])
+            sample = (costs / unit).astype(np.float32)
+        limit = None
+        if block.limit is not None:
+            with np.errstate(over="ignore"):
+                limit = float(np.float32(block.limit / unit))
+            free = limit if self.limit is None else np.inf
+            sample = self.xp.where(sample < limit, sample, np.float32(free))
+        prices = prices_on_gpu(sample, None if self.limit is None else limit, self.shape[0], steps) * unit
+        return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
+
+    def _lies_by_columns(self) -> bool:
+        return False
+
+
+# The passes that `core` calls, over windows.
+
+
+def start(ranks: Ranks, part: Any, v: Any) -> Any:
+    """As `core.start`: given duals, or prices from some rows."""
+    return part.prices() if v is None else v.astype(part.dual_type)
+
+
+def start_again(ranks: Ranks, part: Any) -> Any:
+    """As `core.start_again`: prices in more steps."""
+    return part.prices(MORE_STEPS)
+
+
+def overpriced(part: GpuWindowPart, u: Any, v: Any) -> tuple[int, Places]:
+    """As `core.overpriced`. With a gap, the pass also finds how far u is above the least cost - v of each row."""
+    if part.gap is None:
+        return core.overpriced(part, u, v)
+    passes: Any = part.for_core
+    picks, least = passes.overpriced_and_least(part.all_rows(), *part.own(u, v), Depth(1, part.share, part.limit))
+    excess = np.maximum(u - to_host(least), 0)
+    if part.limit is not None:
+        excess = np.where(u > part.limit, np.maximum(excess, u - part.limit), excess)
+    if picks.overpriced and is_near_enough(u, v, excess, part.gap):
+        part.excess = excess
+        return 0, part.places(picks.some(slice(0, 0)))
+    return picks.overpriced, part.places(picks)
+
+
+PASSES = Passes(start, core.price, overpriced, core.outside, start_again)

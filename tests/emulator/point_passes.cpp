@@ -1,0 +1,115 @@
+// point_passes.cpp: the passes over all pairs of points, for one kind of TERMS and one number of COORDINATES, beside plain
+// loops over what each pair costs.
+#include <algorithm>
+#include <vector>
+
+#include "fuzz.h"
+
+struct Given {
+  std::vector<double> x, y, u, v, costs;
+  PointPairs pairs;
+  emulator::Launch launch;
+
+  double reduced(Vertex row, Vertex column) const { return costs[Count{row} * pairs.num_columns + column] - v[column]; }
+};
+
+static std::vector<double> draw_numbers(Random& random, Count length) {
+  std::vector<double> numbers(length);
+  for (double& number : numbers) number = static_cast<double>(random() % 2000) / 1000 - 1;
+  return numbers;
+}
+
+static Given draw(Random& random) {
+  const Vertex rows = 1 + random() % 20, columns = 1 + random() % 150;
+  Given given{draw_numbers(random, rows * COORDINATES), draw_numbers(random, columns * COORDINATES), draw_numbers(random, rows),
+              draw_numbers(random, columns), {}, {}, draw_launch(random)};
+  const double sign = random() % 2 == 0 ? 1 : -1, limit = random() % 2 == 0 ? HUGE_VAL : 0.5, p = 2.5;
+  given.pairs = {given.x.data(), given.y.data(), rows, columns, p, sign, limit};
+  for (Vertex row = 0; row < rows; ++row) {
+    for (Vertex column = 0; column < columns; ++column) {
+      double sum = 0;
+      for (int k = 0; k < COORDINATES; ++k) {
+        sum = TERMS::add(sum, given.x[row * COORDINATES + k], given.y[k * columns + column], p);
+      }
+      given.costs.push_back(std::min(sign * TERMS::end(sum, p), limit));
+    }
+  }
+  return given;
+}
+
+// The reduced costs of the columns of a stratum of a row, in their order.
+static std::vector<double> stratum_of(const Given& given, Vertex row, Vertex stratum) {
+  std::vector<double> all;
+  for (Vertex column = stratum; column < given.pairs.num_columns; column += 32) all.push_back(given.reduced(row, column));
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+static std::string judge_prices(const Given& given) {
+  const Vertex rows = given.pairs.num_rows;
+  std::vector<Vertex> sizes(rows, 77), columns(rows * 32 * PICKED_ON_GPU);
+  emulator::launch(given.launch, [&] { price_points_grid(given.pairs, given.v.data(), sizes.data(), columns.data(), arrivals); });
+  for (Vertex row = 0; row < rows; ++row) {
+    std::vector<double> found[32];
+    for (Vertex i = 0; i < sizes[row]; ++i) {
+      const Vertex column = columns[row * 32 * PICKED_ON_GPU + i];
+      found[column % 32].push_back(given.reduced(row, column));
+    }
+    for (Vertex stratum = 0; stratum < 32; ++stratum) {
+      std::vector<double> best = stratum_of(given, row, stratum);
+      best.resize(std::min<std::size_t>(best.size(), PICKED_ON_GPU));
+      std::sort(found[stratum].begin(), found[stratum].end());
+      if (found[stratum] != best) return "other pairs than the best of a stratum";
+    }
+  }
+  return "";
+}
+
+static std::string judge_overpriced(const Given& given) {
+  const Vertex rows = given.pairs.num_rows;
+  std::vector<Vertex> sizes(rows, 77), columns(rows * 32);
+  std::vector<double> least(rows, 77);
+  emulator::launch(given.launch, [&] {
+    overpriced_points_grid(given.pairs, given.u.data(), given.v.data(), least.data(), sizes.data(), columns.data(), arrivals);
+  });
+  for (Vertex row = 0; row < rows; ++row) {
+    double best = HUGE_VAL;
+    int expected = 0;
+    for (Vertex stratum = 0; stratum < 32; ++stratum) {
+      const std::vector<double> all = stratum_of(given, row, stratum);
+      if (all.empty()) continue;
+      best = std::min(best, all[0]);
+      expected += all[0] < given.u[row] - 1e-12;
+      const bool is_listed = std::any_of(&columns[row * 32], &columns[row * 32] + sizes[row], [&](Vertex column) {
+        return column % 32 == stratum && given.reduced(row, column) == all[0];
+      });
+      if (is_listed != (all[0] < given.u[row] - 1e-12)) return "another worst pair of a stratum";
+    }
+    if (least[row] != best) return "another least of a row";
+    if (sizes[row] != expected) return "another number of pairs";
+  }
+  return "";
+}
+
+static std::string judge_places(const Given& given, Random& random) {
+  std::vector<Count> places(random() % 100);
+  for (Count& place : places) place = random() % given.costs.size();
+  std::vector<double> found(places.size() + 1, 77);
+  const Count number = places.size();
+  emulator::launch(given.launch, [&] { costs_of_places_grid(given.pairs, places.data(), number, found.data(), arrivals); });
+  for (Count i = 0; i < number; ++i) {
+    if (found[i] != given.costs[places[i]]) return "another cost of a pair";
+  }
+  return found[number] == 77 ? "" : "a cost too many";
+}
+
+int main(int argc, char** argv) {
+  return fuzz(argc, argv, 200, [](Random& random) -> std::string {
+    const Given given = draw(random);
+    emulator::instance += ": " + std::to_string(given.pairs.num_rows) + " x " + std::to_string(given.pairs.num_columns) + ", " +
+                          name_of(given.launch);
+    std::string wrong = judge_prices(given);
+    if (wrong.empty()) wrong = judge_overpriced(given);
+    return wrong.empty() ? judge_places(given, random) : wrong;
+  });
+}

@@ -1,0 +1,249 @@
+"""Costs that are never all on a GPU: on a real GPU if there is one, and everywhere on arrays that pass for its own."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from conftest import GPU
+from fake_gpus import pretend
+from test_windows import FAMILIES, TYPES, Rows, total
+
+import gmatch
+from gmatch import CertificateError, FunctionCosts, Infeasible, InvalidInput, PointCosts, RowWindows, cuda
+from gmatch.backends.block_passes import HeldRows
+from gmatch.distributed.gpu_windows import GpuWindowPart
+from gmatch.problems import gpu_windows
+from gmatch.problems.points import METRICS
+from gmatch.problems.windows import CheckedWindows
+
+
+@pytest.fixture
+def gpu(monkeypatch):
+    """CuPy: a fake one where there is none."""
+    return cuda.cupy() if GPU else pretend(monkeypatch.setattr)
+
+
+@pytest.fixture(params=["kept", "brought again"])
+def small_windows(request, gpu, monkeypatch):
+    """Windows of few rows. Some stay on the GPU, or none."""
+    monkeypatch.setattr(gpu_windows, "ROWS_OF_PROCESSOR", 7)
+    monkeypatch.setattr(cuda, "processors", lambda: 1)
+    if request.param == "brought again":
+        monkeypatch.setattr(gpu_windows, "KEPT", 1 << 62)
+    return gpu
+
+
+def called(gpu, matrix, **options):
+    """The matrix as a function of arrays of the GPU."""
+    there = gpu.asarray(np.ascontiguousarray(matrix))
+
+    def f(rows, columns):
+        assert type(rows) is type(columns) is gpu.ndarray
+        return there[rows][:, columns]
+
+    return FunctionCosts(f, matrix.shape, matrix.dtype, **options)
+
+
+def streamed(gpu, matrix, **options):
+    return RowWindows(matrix, **options)
+
+
+def chunked(gpu, matrix, **options):
+    return RowWindows(Rows(matrix, (5, 7)), **options)
+
+
+def check(gpu, matrix, as_costs, **options):
+    costs = as_costs(gpu, matrix, **options)
+    try:
+        expected = gmatch.lap(matrix, **options)
+    except Infeasible:
+        with pytest.raises(Infeasible):
+            gmatch.lap(costs, device="gpu")
+        return
+    assignment = gmatch.lap(costs, device="gpu")
+    assert assignment.stats["backend"] == "gpu" and isinstance(assignment.u, np.ndarray)
+    certificate = gmatch.verify(costs, assignment)
+    assert abs(total(assignment, matrix) - total(expected, matrix)) <= certificate.tolerance
+    assert assignment.pair_costs.dtype == expected.pair_costs.dtype and assignment.u.dtype == expected.u.dtype
+    # Another program proves it on the matrix.
+    gmatch.verify(gmatch.DenseCosts(matrix, **options), assignment)
+
+
+@pytest.mark.parametrize("as_costs", [called, streamed, chunked])
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_assignments_on_a_gpu_are_the_cheapest(family, as_costs, small_windows):
+    rng = np.random.default_rng(FAMILIES.index(family))
+    types = TYPES[:-1] if as_costs is called else TYPES
+    for case in range(14):
+        n, m = (int(number) for number in rng.integers(0, 60, 2))
+        matrix = family(rng, (n, n) if case % 2 else (n, m)).astype(types[case % len(types)])
+        maximize = bool(rng.integers(2))
+        options = {"maximize": maximize, "cost_limit": None, "forbid_nan": False}
+        if case % 3 == 0:
+            options["cost_limit"] = float(np.round(rng.random() * 100, case % 2))
+        if case % 5 < 2 and matrix.dtype.kind == "f":
+            matrix[rng.random(matrix.shape) < rng.choice([0.05, 0.3, 0.9])] = -np.inf if maximize else np.inf
+            matrix[rng.random(matrix.shape) < 0.1] = np.nan
+            options["forbid_nan"] = True
+        check(small_windows, matrix, as_costs, **options)
+
+
+@pytest.mark.parametrize("shape", [(30, 30), (20, 45), (45, 20)])
+def test_costs_that_lie_too_far_apart_for_a_core(shape, small_windows):
+    """The search in the whole matrix has passes of its own over windows."""
+    rng = np.random.default_rng(9)
+    matrix = rng.integers(0, 1 << 56, shape)
+    matrix[rng.random(shape) < 0.3] //= 1 << 50
+    for as_costs in (called, streamed):
+        for options in ({}, {"maximize": True}, {"cost_limit": 1 << 54}):
+            check(small_windows, matrix, as_costs, **options)
+            found = gmatch.lap(as_costs(small_windows, matrix, **options), device="gpu")
+            assert found.stats["method"] == "classical" or options.get("cost_limit")
+
+
+@pytest.mark.parametrize("shape", [(20, 45), (45, 20)])
+def test_passes_over_windows_are_passes_over_the_matrix(shape, small_windows):
+    rng = np.random.default_rng(10)
+    matrix = rng.random(shape)
+    costs = RowWindows(matrix)
+    windows = costs.on_gpu()
+    part = GpuWindowPart(CheckedWindows(costs, windows), windows, None)
+    problem = matrix if shape[0] <= shape[1] else matrix.T
+    u, v, covered = rng.random(20), rng.random(45), rng.random(45) < 0.5
+    there, rows = small_windows.asarray, np.array([0, 3, 4, 11, 19], np.int32)
+    for hidden in (None, covered):
+        slacks = problem[rows] - v + (0 if hidden is None else np.where(hidden, np.inf, 0))
+        of_columns = None if hidden is None else there(hidden.astype(np.uint8))
+        least, nearest = part.passes.least_of_rows(there(rows), there(v), of_columns)
+        assert (least.get() == slacks.min(axis=1)).all() and (nearest.get() == slacks.argmin(axis=1)).all()
+    assert (part.least_of_columns(u) == (problem - u[:, None]).min(axis=0)).all()
+    near = part.passes.entries_up_to(0.3, HeldRows(there(rows), there(u), there(v)), 10**4)
+    expected = (problem - v - u[:, None])[rows] <= 0.3
+    at, columns = expected.nonzero()
+    assert near.number == expected.sum() and sorted(near.places.get().tolist()) == (rows[at] * 45 + columns).tolist()
+    assert (part.values(there(rows)).get() == problem[rows]).all()
+    assert part.allowed_outside(there(rows), there(covered)) == len(rows) * (~covered).sum()
+    windows.close()
+
+
+@pytest.mark.parametrize("metric", [*METRICS])
+@pytest.mark.parametrize("on_gpu", [False, True])
+def test_points_on_a_gpu(metric, on_gpu, small_windows):
+    rng = np.random.default_rng(METRICS.index(metric))
+    for n, m, d in ((30, 30, 2), (25, 40, 3), (40, 25, 2), (20, 20, 9), (0, 3, 2)):
+        x, y = rng.normal(size=(n, d)), rng.normal(size=(m, d))
+        options = {"metric": metric, "p": 3 if metric == "minkowski" else None, "maximize": bool(n % 3 == 0)}
+        host = PointCosts(x, y, **options)
+        expected = gmatch.lap(host)
+        if on_gpu:
+            costs = PointCosts(small_windows.asarray(x), small_windows.asarray(y), **options)
+            found = gmatch.lap(costs)
+            assert type(found.u) is small_windows.ndarray
+        else:
+            costs = host
+            found = gmatch.lap(costs, device="gpu")
+        assert found.stats["backend"] == "gpu" and found.stats["team"] == "windows"
+        assert np.isclose(float(found.cost), expected.cost)
+        gmatch.verify(costs, found)
+        found = found.moved(lambda array: array.get()) if on_gpu else found
+        gmatch.verify(host, found)
+        assert (found.pair_costs == host.of_pairs(found.row_ind, found.col_ind)).all()
+
+
+def test_points_of_a_gpu_on_the_host(small_windows):
+    x, y = np.random.default_rng(4).random((2, 30, 2))
+    costs = PointCosts(small_windows.asarray(x), small_windows.asarray(y))
+    found = gmatch.lap(costs, device="cpu", certify=True)
+    assert found.stats["backend"] == "cpu" and type(found.u) is small_windows.ndarray
+    assert float(found.cost) == gmatch.lap(PointCosts(x, y)).cost
+
+
+def test_forged_results_from_a_gpu_are_refused(small_windows):
+    """Their proofs read windows on the GPU."""
+    rng = np.random.default_rng(8)
+    matrix, (x, y) = rng.random((40, 40)), rng.random((2, 40, 9))
+    for costs in (called(small_windows, matrix), RowWindows(matrix), PointCosts(x, y, metric="cityblock")):
+        found = gmatch.lap(costs, device="gpu")
+        gmatch.verify(costs, found)
+        for changed in ({"u": found.u + 0.1}, {"u": found.u - 0.1}, {"pair_costs": found.pair_costs[::-1].copy()}):
+            with pytest.raises(CertificateError):
+                gmatch.verify(costs, dataclasses.replace(found, **changed))
+
+
+def test_points_on_a_gpu_with_a_limit_and_a_start(small_windows):
+    rng = np.random.default_rng(5)
+    x, y = rng.random((2, 60, 2))
+    for limit in (0.01, 1e-4, -1.0, 5.0):
+        costs = PointCosts(x, y, cost_limit=limit)
+        found, expected = gmatch.lap(costs, device="gpu"), gmatch.lap(costs)
+        gmatch.verify(costs, found)
+        assert found.size == expected.size and np.isclose(found.cost, expected.cost)
+        again = gmatch.lap(costs, device="gpu", initial=found)
+        assert again.stats["initial"] == "given" and np.isclose(again.cost, expected.cost)
+
+
+def test_points_on_a_gpu_stop_at_a_gap(small_windows):
+    rng = np.random.default_rng(6)
+    x, y = rng.random((2, 300, 3))
+    costs, best = PointCosts(x, y), gmatch.lap(PointCosts(x, y)).cost
+    for gap in (0.5, 1e-2, 1e-9):
+        found = gmatch.lap(costs, device="gpu", gap=gap)
+        assert found.status in ("bounded", "optimal") and best <= found.cost * (1 + 1e-12)
+        assert found.cost <= (1 + gap) * found.bound and found.bound <= best * (1 + 1e-12)
+        gmatch.verify(costs, found)
+
+
+def test_a_matrix_larger_than_the_memory_of_the_gpu_comes_in_windows(gpu, monkeypatch):
+    matrix = np.random.default_rng(7).random((200, 300), np.float32)
+    monkeypatch.setattr(cuda, "memory_left", lambda: 200_000)
+    found = gmatch.lap(matrix, device="gpu")
+    assert found.stats["team"] == "windows" and found.stats["windows"] > 10
+    assert gmatch.verify(matrix, found).cost == found.cost
+    with pytest.raises(CertificateError):
+        gmatch.verify(matrix, dataclasses.replace(found, u=found.u + 1))
+
+
+@pytest.mark.skipif(not GPU, reason="compiles a program for a GPU")
+@pytest.mark.parametrize("metric", METRICS)
+def test_costs_that_a_gpu_fills_are_the_hosts_to_the_bit(metric):
+    from gmatch.backends.point_costs import PointsOnGPU
+
+    rng = np.random.default_rng(METRICS.index(metric))
+    for n, m, d in ((1, 1, 1), (37, 1000, 2), (9, 333, 3), (64, 65, 17), (33, 40, 300)):
+        x, y = rng.normal(size=(n, d)) * 10.0 ** rng.integers(-3, 4, (n, 1)), rng.normal(size=(m, d))
+        costs = PointCosts(x, y, metric=metric, p=3.5 if metric == "minkowski" else None)
+        wanted = costs.of_pairs(np.arange(n)[:, None], np.arange(m))
+        found = PointsOnGPU(costs.x, costs.y, metric, costs.p).costs(slice(0, n)).get()
+        if metric == "minkowski":
+            np.testing.assert_allclose(found, wanted, rtol=2.0**-48)
+        else:
+            assert (found == wanted).all()
+
+
+def test_what_a_gpu_refuses(gpu):
+    x = np.zeros((3, 2))
+    with pytest.raises(InvalidInput, match="both lie on the host, or both on a GPU"):
+        PointCosts(x, gpu.asarray(x))
+    with pytest.raises(InvalidInput, match="has one method"):
+        gmatch.lap(RowWindows(x), device="gpu", method="tree")
+    with pytest.raises(InvalidInput, match="threads is for the CPU"):
+        gmatch.lap(RowWindows(x), device="gpu", threads=2)
+
+    def raising(rows, columns):
+        raise ValueError("no")
+
+    with pytest.raises(InvalidInput, match="arrays of CuPy here"):
+        gmatch.lap(FunctionCosts(raising, (3, 3), np.float64), device="gpu")
+    seen = []
+
+    def changing(rows, columns):
+        seen.append(1)
+        return gpu.asarray(np.full((len(rows), len(columns)), float(len(seen))))
+
+    costs = FunctionCosts(changing, (3, 3), np.float64)
+    gpu_windows_kept, gpu_windows.KEPT = gpu_windows.KEPT, 1 << 62
+    try:
+        with pytest.raises(InvalidInput, match="the same costs each time"):
+            gmatch.lap(costs, device="gpu")
+    finally:
+        gpu_windows.KEPT = gpu_windows_kept
