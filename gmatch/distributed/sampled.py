@@ -35,8 +35,16 @@ BLOCK = 1 << 17
 LEAST_SHARE = 1e-30
 
 
-def prices_of(sample: Any, limit: float | None = None, rows: int | None = None, steps: int = STEPS) -> Any:
-    """Duals of the columns (float64, at most 0) from some rows (float32). `limit` and `rows` are as in `Sample`."""
+class Prices(NamedTuple):
+    """Duals of the columns, float64, at most 0."""
+
+    v: Any
+    epsilon: float
+    """The last epsilon: prices tell pairs apart that differ by about as much. 0 if all duals are 0 or exact."""
+
+
+def prices_of(sample: Any, limit: float | None = None, rows: int | None = None, steps: int = STEPS) -> Prices:
+    """Prices of the columns from some rows (float32). `limit` and `rows` are as in `Sample`."""
     ranks = one_rank()
     some = sample[:: max(1, min(PART, len(sample) // FEW))]
     coarse = Sample(ranks, some, 0, len(some), limit, rows)
@@ -71,15 +79,15 @@ class Sample(NamedTuple):
         """Whether columns may stay free."""
         return self.limit is not None or self._rows < self._columns
 
-    def prices(self, coarse: Sample | None = None, steps: int = STEPS) -> Any:
-        """Duals of the columns, float64, at most 0. O(rows of the sample * columns) time and a meeting for each step.
+    def prices(self, coarse: Sample | None = None, steps: int = STEPS) -> Prices:
+        """Prices of the columns. O(rows of the sample * columns) time and a meeting for each step.
 
         A coarser sample, if there is one, computes the first levels: they need fewer rows. All duals are 0 if the rows
         want different columns anyway. With more steps than usual this is not asked: the usual prices have misled then.
         """
         v, last = np.zeros(self._columns, np.float32), None
         if steps == STEPS and self.want_different_columns(WANTED):
-            return v.astype(np.float64)
+            return Prices(v.astype(np.float64), 0.0)
         above, allowed = reduced(self.ranks, "sum", np.zeros(2), self._above_the_least)
         eps = above / max(allowed, 1) / 2
         # There are no prices if float32 does not hold the last epsilon: it loses the differences that matter.
@@ -95,7 +103,9 @@ class Sample(NamedTuple):
                 v, last = v if last is None else self._allowed(v + np.float32(FACTOR) * (v - last)), v.copy()
                 eps *= FACTOR
         prices = v.astype(np.float64)
-        return prices if self._may_stay_free else prices - prices.max(initial=0)
+        if not self._may_stay_free:
+            prices -= prices.max(initial=0)
+        return Prices(prices, float(eps / FACTOR) if held else 0.0)
 
     def _allowed(self, v: Any) -> Any:
         return np.minimum(v, 0) if self._may_stay_free else v
