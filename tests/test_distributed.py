@@ -16,7 +16,7 @@ from gmatch.distributed import classical
 from gmatch.distributed import core as core_on_ranks
 from gmatch.distributed import lap as lap_on_ranks
 from gmatch.distributed.ranks import Ranks
-from gmatch.distributed.sampled import Sample
+from gmatch.distributed.sampled import Prices, Sample
 from gmatch.distributed.threads import run_threads
 
 METHODS = ["core", "classical", "tree"]
@@ -455,7 +455,7 @@ def test_prices_that_mislead_are_found_anew(size, monkeypatch, as_a_team):
     cost = families(400)["rank 4"]
     result = gmatch.lap(blocks_of(cost, size))
     assert_proven(cost, result)
-    monkeypatch.setattr(Sample, "prices", lambda self, *args: np.zeros(400))
+    monkeypatch.setattr(Sample, "prices", lambda self, *args: Prices(np.zeros(400), 0.0))
     without = gmatch.lap(blocks_of(cost, size))
     assert_proven(cost, without)
     assert (result.stats["pricings"], without.stats["pricings"]) == (1, 2)
@@ -513,9 +513,9 @@ def test_prices_from_a_sample_are_the_same_for_any_number_of_ranks():
         cuts = [300 * rank // size for rank in range(size + 1)]
         return run_threads(
             size,
-            lambda seat: Sample(
-                Ranks(seat), cost[cuts[seat.rank] : cuts[seat.rank + 1]].copy(), cuts[seat.rank], 300
-            ).prices(),
+            lambda seat: (
+                Sample(Ranks(seat), cost[cuts[seat.rank] : cuts[seat.rank + 1]].copy(), cuts[seat.rank], 300).prices().v
+            ),
         )
 
     alone = prices(1)[0]

@@ -95,6 +95,7 @@ def many_levels(monkeypatch):
     monkeypatch.setattr(backend, "SMALLEST", 6)
     monkeypatch.setattr(proof, "ALL_PAIRS", 50)
     monkeypatch.setattr(proof, "BLOCK", 8)
+    monkeypatch.setattr(proof, "FEW_BLOCKS", 2)
 
 
 def matrix_of(costs):
@@ -302,6 +303,33 @@ def test_small_powers_leave_no_tangent():
         y = x + 10.0 ** rng.uniform(-16, -1, (60, 1)) * rng.normal(size=(60, 2))
         check(PointCosts(x, y, metric="minkowski", p=p))
     assert not PointCosts(x, y, metric="minkowski", p=40).suit_trees()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_proof_finds_all_pairs_that_cost_less_than_their_duals(metric, maximize, monkeypatch):
+    """Duals of some points are too large. All levels of blocks are asked, of clouds of different heights."""
+    monkeypatch.setattr(proof, "BLOCK", 4)
+    rng = np.random.default_rng(10)
+    found = 0
+    for n, m in ((150, 150), (40, 300), (33, 129)):
+        for d in (1, 3):
+            costs = PointCosts(rng.normal(size=(n, d)), rng.normal(size=(m, d)), metric=metric, maximize=maximize)
+            if not costs.suit_trees():
+                continue
+            assignment = gmatch.lap(costs)
+            matrix = -matrix_of(costs) if maximize else matrix_of(costs)
+            u, v = assignment.u.copy(), assignment.v.copy()
+            if maximize:
+                u, v = -u, -v
+            u[rng.integers(0, n, 3)] += rng.random(3) * abs(matrix).max()
+            v[rng.integers(0, m, 3)] += rng.random(3) * abs(matrix).max()
+            least = proof._least(costs, u, v, assignment.row_match)
+            exact = (matrix - v).min(axis=1)
+            below = exact < u - 1e-9 * abs(matrix).max()
+            assert np.array_equal(least[below], exact[below]) and (least >= np.minimum(u, exact)).all()
+            found += below.sum()
+    assert found or not costs.suit_trees()
 
 
 def test_large_clouds_are_proven(monkeypatch):

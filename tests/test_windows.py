@@ -14,8 +14,10 @@ from gmatch.assignment.programs import run
 from gmatch.backends import backend_for
 from gmatch.backends.protocol import AssignmentStart, Start
 from gmatch.distributed.doubled import Doubled
+from gmatch.distributed.drawn import Draws
 from gmatch.distributed.margins import ROUNDINGS, MarginsOfCore
 from gmatch.distributed.sampled import prices_of
+from gmatch.distributed.windows import WindowPart, overpriced
 from gmatch.methods import JV
 from gmatch.problems import limits, windows
 from gmatch.problems.sparse import SparseCosts
@@ -150,14 +152,14 @@ def test_stats_count_passes_and_blocks_are_always_the_same():
 def test_prices_of_a_sample():
     rng = np.random.default_rng(11)
     different = rng.random((50, 2000)).astype(np.float32)
-    assert not prices_of(different).any()
+    assert not prices_of(different).v.any()
     # All rows want the first columns; the prices of these columns outweigh that.
     offsets = np.arange(200) / 20
     wanted = (rng.random((200, 200)) + offsets).astype(np.float32)
     wanted[3], wanted[4, :9] = np.inf, np.inf
-    prices = prices_of(wanted)
+    prices = prices_of(wanted).v
     assert prices.max() == 0 and np.corrcoef(prices, offsets)[0, 1] > 0.99
-    assert prices_of(np.empty((0, 5), np.float32)).tolist() == [0.0] * 5
+    assert prices_of(np.empty((0, 5), np.float32)).v.tolist() == [0.0] * 5
 
 
 def test_prices_where_rows_may_stay_free():
@@ -165,10 +167,50 @@ def test_prices_where_rows_may_stay_free():
     rng = np.random.default_rng(11)
     costs = np.full((200, 200), np.inf, np.float32)
     costs[:, :50] = rng.random((200, 50)) + np.arange(50) / 20
-    prices = prices_of(costs, 4.0)
+    prices = prices_of(costs, 4.0).v
     assert prices.max() == 0 and not prices[50:].any()
     exact = gmatch.lap(costs.astype(float), cost_limit=4.0).v
     assert abs(prices - exact).max() < 0.1
+
+
+def test_draws_are_in_proportion_to_the_weights():
+    draws, rows = Draws(100), np.arange(10_000)
+    amounts = np.full(100, np.inf)
+    amounts[[3, 50, 99]] = -1, -2, -5
+    keys = np.where(amounts < 0, draws.by_amount(rows, np.tile(amounts, (len(rows), 1))), np.inf)
+    shares = np.bincount(keys.argmin(axis=1), minlength=100) / len(rows)
+    assert shares[[3, 50, 99]].sum() == 1 and abs(shares[[3, 50, 99]] - np.array([1, 2, 5]) / 8).max() < 0.1
+    costs = np.full(100, np.inf)
+    costs[[3, 50, 99]] = 7, 7 - 2 * np.log(2), 7 - 2 * np.log(5)
+    keys = draws.by_cost(rows, np.tile(costs, (len(rows), 1)), 2.0)
+    shares = np.bincount(keys.argmin(axis=1), minlength=100) / len(rows)
+    assert shares[[3, 50, 99]].sum() == 1 and abs(shares[[3, 50, 99]] - np.array([1, 2, 5]) / 8).max() < 0.1
+
+
+@pytest.mark.parametrize("shape", [(400, 400), (380, 400), (400, 380)])
+@pytest.mark.parametrize("dtype", [np.int64, float])
+def test_rows_that_tie_do_not_offer_pairs_of_one_column(shape, dtype):
+    """Half of the columns tie in most rows. Without draws, minima take 6 to 7 rounds, and the core is half of them."""
+    costs = FunctionCosts(lambda rows, columns: np.minimum(rows[:, None], columns).astype(dtype), shape, dtype)
+    for maximize in (False, True):
+        result = gmatch.lap(FunctionCosts(costs.f, shape, dtype, maximize=maximize), certify=True)
+        assert result.stats["rounds"] <= 3
+        assert result.stats["core_entries"] < 0.25 * np.prod(shape)
+
+
+def test_each_column_offers_the_pair_that_its_duals_overprice_most():
+    rng = np.random.default_rng(2)
+    matrix = rng.random((40, 60))
+    for given in (matrix, matrix.T.copy()):
+        part = WindowPart(RowWindows(given).checked())
+        u, v = rng.random(40), rng.random(60)
+        number, (keys, values) = overpriced(part, u, v)
+        slack = matrix - u[:, None] - v
+        assert number == np.count_nonzero(slack < 0) and (slack.ravel()[keys] < 0).all()
+        assert np.array_equal(values, matrix.ravel()[keys])
+        has_any = (slack < 0).any(axis=0).nonzero()[0]
+        assert set(slack.argmin(axis=0)[has_any] * 60 + has_any) <= set(keys.tolist())
+        assert set((slack < 0).any(axis=1).nonzero()[0]) == set((keys // 60).tolist())
 
 
 def test_margins_say_which_rows_to_read():

@@ -241,7 +241,7 @@ def start(ranks: Ranks, part: MatrixPart, v: Any) -> Any:
     if n < m or _sample(ranks, part, FEW, zeros).want_different_columns(WANTED):
         return zeros
     least = _least_of_columns(ranks, part)
-    return _priced(part, least, _sample(ranks, part, n // PART, least).prices())
+    return _priced(part, least, _sample(ranks, part, n // PART, least).prices().v)
 
 
 def start_again(ranks: Ranks, part: MatrixPart) -> Any:
@@ -251,7 +251,7 @@ def start_again(ranks: Ranks, part: MatrixPart) -> Any:
         return None
     least = _least_of_columns(ranks, part)
     coarse, fine = (_sample(ranks, part, size, least) for size in (n // PART, n))
-    return _priced(part, least, fine.prices(coarse))
+    return _priced(part, least, fine.prices(coarse).v)
 
 
 def _least_of_columns(ranks: Ranks, part: MatrixPart) -> Any:
@@ -387,20 +387,24 @@ class _Core:
     def _begun(self, v: Any) -> tuple[SparseCosts, Start]:
         """The costs to solve, and the start: the last solution if it was complete, or the duals that priced the core.
 
-        A core that is not square is doubled before a search starts from its duals.
+        On a host a core that is not square is doubled before a search starts from duals.
         """
         costs, last, is_square = self._costs, self._solution, self.shape[0] == self.shape[1]
         assert costs is not None, "it was made"
-        self._doubled = None
-        if last is None or last.size < len(last.row_match):
+        self._doubled, on_host = None, self._part.device == "cpu"
+        if last is not None and last.size < len(last.row_match):
+            last = None
+        if last is None and (is_square or not (on_host and v.any())):
             return costs, Start(AssignmentStart.REDUCE, None, self._here(v) if self._starts_from(v) else None)
-        if is_square:
+        if last is not None and is_square:
             return costs, Start(AssignmentStart.GIVEN, last.row_match, last.v)
-        doubled = Doubled.of(costs, self._columns) if self._part.device == "cpu" else None
-        if doubled is None or not doubled.costs.fits_core:
-            return costs, Start(AssignmentStart.GIVEN, last.row_match[: self.shape[0]])
-        self._doubled = doubled
-        return doubled.costs, doubled.start_from(last)
+        doubled = Doubled.of(costs, self._columns) if on_host else None
+        if doubled is not None and doubled.costs.fits_core:
+            self._doubled = doubled
+            return doubled.costs, doubled.start(costs, v) if last is None else doubled.start_from(last)
+        if last is None:
+            return costs, Start(AssignmentStart.REDUCE, None, None)
+        return costs, Start(AssignmentStart.GIVEN, last.row_match[: self.shape[0]])
 
     def _starts_from(self, v: Any) -> bool:
         """Whether the first search starts from the duals that priced the core: given ones, or prices.

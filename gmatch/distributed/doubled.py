@@ -57,6 +57,16 @@ class Doubled(NamedTuple):
         arrays = indptr.astype(index_type), indices, data
         return cls(SparseCosts.of_checked(arrays, (n + m, n + m), lowest, highest), (n, m))
 
+    def start(self, core: SparseCosts, v: Any) -> Start:
+        """The start from duals of the core's columns. The dual of a row's copy is what these leave the row."""
+        n, m = self.shape
+        least = core.data - np.concatenate([v, np.zeros(core.shape[1] - m, v.dtype)])[core.indices]
+        has_entries = core.indptr[1:] > core.indptr[:-1]
+        u = np.zeros(n, v.dtype)
+        if has_entries.any():
+            u[has_entries] = np.minimum.reduceat(least, core.indptr[:-1][has_entries])
+        return Start(AssignmentStart.REDUCE, None, np.concatenate([v, u]))
+
     def start_from(self, last: Solution) -> Start:
         """The start from a solution of a core of equal shape with fewer pairs."""
         n, m = self.shape

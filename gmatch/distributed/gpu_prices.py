@@ -12,12 +12,12 @@ from .ranks import one_rank
 from .sampled import FEW, PART, Sample
 
 
-def prices_on_gpu(sample: Any, limit: float | None, rows: int, steps: int) -> Any:
-    """As `sampled.prices_of`, on the host."""
+def prices_on_gpu(sample: Any, limit: float | None, rows: int, have_misled: bool) -> Any:
+    """The duals of `sampled.prices_of`, on the host."""
     ranks = one_rank()
     some = sample[:: max(1, min(PART, len(sample) // FEW))]
     coarse = SampleOnGPU(ranks, some, 0, len(some), limit, rows)
-    return SampleOnGPU(ranks, sample, 0, len(sample), limit, rows).prices(coarse, steps)
+    return SampleOnGPU(ranks, sample, 0, len(sample), limit, rows).prices(coarse, have_misled).v
 
 
 class SampleOnGPU(Sample):

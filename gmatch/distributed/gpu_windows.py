@@ -35,9 +35,8 @@ from .margins import Margins
 from .part import Cut, MatrixPart, Part, Places
 from .point_windows import PointBlock
 from .ranks import Ranks, one_rank
-from .sampled import STEPS as STEPS_OF_PRICES
 from .window_passes import Tile, WindowPasses
-from .windows import MORE_STEPS, TOO_FAR, is_near_enough, refuse_what_windows_do_not_take
+from .windows import TOO_FAR, is_near_enough, refuse_what_windows_do_not_take
 
 REASON = "windows of rows that come to the GPU in each pass: few entries of them are searched"
 
@@ -213,8 +212,8 @@ class GpuWindowPart(MatrixPart):
                 number += int((self._minimised(tile.costs[own][:, ~inside[tile.columns]]) < self.far).sum())
         return number
 
-    def prices(self, steps: int = STEPS_OF_PRICES) -> Any:
-        """Duals of the columns, by which entries are picked. The second time they take more steps."""
+    def prices(self, have_misled: bool = False) -> Any:
+        """Duals of the columns, by which entries are picked. If they `have_misled`, they take more steps."""
         block, unit = self.block, 1.0
         if isinstance(block, CheckedWindows):
             sample, unit = block.sample, block.unit
@@ -230,7 +229,7 @@ class GpuWindowPart(MatrixPart):
                 limit = float(np.float32(block.limit / unit))
             free = limit if self.limit is None else np.inf
             sample = self.xp.where(sample < limit, sample, np.float32(free))
-        prices = prices_on_gpu(sample, None if self.limit is None else limit, self.shape[0], steps) * unit
+        prices = prices_on_gpu(sample, None if self.limit is None else limit, self.shape[0], have_misled) * unit
         return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
 
     def _lies_by_columns(self) -> bool:
@@ -247,7 +246,7 @@ def start(ranks: Ranks, part: Any, v: Any) -> Any:
 
 def start_again(ranks: Ranks, part: Any) -> Any:
     """As `core.start_again`: prices in more steps."""
-    return part.prices(MORE_STEPS)
+    return part.prices(have_misled=True)
 
 
 def overpriced(part: GpuWindowPart, u: Any, v: Any) -> tuple[int, Places]:

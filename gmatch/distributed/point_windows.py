@@ -146,9 +146,9 @@ class PointPart(WholePart):
             unit = math.ldexp(1, math.frexp(float(abs(costs).max(initial=0)))[1])
             costs = (costs / unit).astype(np.float32)
         if self.limit is None or limit is None:
-            return prices_of(costs) * unit
+            return prices_of(costs).v * unit
         costs[costs >= _below(np.array([limit / unit]))] = np.inf
-        return prices_of(costs, limit / unit) * unit
+        return prices_of(costs, limit / unit).v * unit
 
     def slices(self) -> Iterator[slice]:
         return blocks_of(self.shape, "cpu")

@@ -38,8 +38,16 @@ BLOCK = 1 << 17
 LEAST_SHARE = 1e-30
 
 
-def prices_of(sample: Any, limit: float | None = None, rows: int | None = None, have_misled: bool = False) -> Any:
-    """Duals of the columns (float64, at most 0) from some rows (float32).
+class Prices(NamedTuple):
+    """Duals of the columns, float64, at most 0."""
+
+    v: Any
+    epsilon: float
+    """The last epsilon: prices tell pairs apart that differ by about as much. 0 if all duals are 0 or exact."""
+
+
+def prices_of(sample: Any, limit: float | None = None, rows: int | None = None, have_misled: bool = False) -> Prices:
+    """Prices of the columns from some rows (float32).
 
     `limit` and `rows` are as in `Sample`, `have_misled` as in `Sample.prices`.
     """
@@ -77,15 +85,15 @@ class Sample(NamedTuple):
         """Whether columns may stay free."""
         return self.limit is not None or self._rows < self._columns
 
-    def prices(self, coarse: Sample | None = None, have_misled: bool = False) -> Any:
-        """Duals of the columns, float64, at most 0. O(rows of the sample * columns) time and a meeting for each step.
+    def prices(self, coarse: Sample | None = None, have_misled: bool = False) -> Prices:
+        """Prices of the columns. O(rows of the sample * columns) time and a meeting for each step.
 
         A coarser sample, if there is one, computes the first levels: they need fewer rows. All duals are 0 if the rows
         want different columns anyway. If these duals `have_misled`, there are more steps, and that is not asked.
         """
         v, last = np.zeros(self._columns, np.float32), None
         if not have_misled and self.want_different_columns(WANTED):
-            return v.astype(np.float64)
+            return Prices(v.astype(np.float64), 0.0)
         steps = MORE_STEPS if have_misled else STEPS
         above, allowed = reduced(self.ranks, "sum", np.zeros(2), self._above_the_least)
         eps = above / max(allowed, 1) / 2
@@ -102,7 +110,9 @@ class Sample(NamedTuple):
                 v, last = v if last is None else self._allowed(v + np.float32(FACTOR) * (v - last)), v.copy()
                 eps *= FACTOR
         prices = v.astype(np.float64)
-        return prices if self._may_stay_free else prices - prices.max(initial=0)
+        if not self._may_stay_free:
+            prices -= prices.max(initial=0)
+        return Prices(prices, float(eps / FACTOR) if held else 0.0)
 
     def _allowed(self, v: Any) -> Any:
         return np.minimum(v, 0) if self._may_stay_free else v

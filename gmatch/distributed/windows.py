@@ -27,6 +27,7 @@ from ..problems.windows import CheckedWindows, WindowCosts
 from ..result import STEPS, Assignment
 from .classical import classical
 from .core import Passes, by_core
+from .drawn import Draws
 from .found import Found
 from .lap import given_duals, result_of
 from .margins import ROUNDINGS, MarginsOfCore
@@ -36,6 +37,9 @@ from .sampled import prices_of
 from .whole_part import Triples, WholePart
 
 REASON = "rows that are read again in each pass: few entries of them are searched"
+# Half of the first pairs are drawn with this multiple of the last epsilon of the prices. 2 to 6 are alike. 1 takes up
+# to 4 times as long: benchmarks/log/points.md, "Pairs of windows are drawn".
+SPREAD = 3
 TOO_FAR = "costs of a range that leaves no room for the duals of a part of them"
 # Options of `lap` that these costs do not take: the value that they must have, and what to do instead.
 NOT_TAKEN = {
@@ -119,6 +123,8 @@ class WindowPart(WholePart):
         self.block: CheckedWindows = block
         self.margins: MarginsOfCore = MarginsOfCore(*block.shape)
         self.gap: float | None = None
+        self.draws = Draws(block.shape[1])
+        self.epsilon = 0.0  # of the prices
         self.excess: Any = None  # by how much duals of the rows as given are too large, where the search stopped
 
     def prices(self, have_misled: bool = False) -> Any:
@@ -129,7 +135,8 @@ class WindowPart(WholePart):
             with np.errstate(over="ignore"):
                 limit = float(np.float32(block.limit / block.unit))
             sample = np.where(sample < limit, sample, limit if self.limit is None else np.float32(np.inf))
-        prices = prices_of(sample, None if self.limit is None else limit, self.shape[0], have_misled) * block.unit
+        prices, epsilon = prices_of(sample, None if self.limit is None else limit, self.shape[0], have_misled)
+        prices, self.epsilon = prices * block.unit, epsilon * block.unit
         return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
 
     def given(self, rows: Any = None) -> Iterator[tuple[Any, Any]]:
@@ -222,16 +229,29 @@ def start_again(ranks: Ranks, part: Any) -> Any:
 
 
 def price(part: WindowPart, v: Any, times: int = 0) -> Places:
-    """As `core.price`: the best entries of each row by cost - v. `times` changes nothing."""
-    best = _Best(part, OF_A_STRATUM)
+    """As `core.price`: the best entries of each row by cost - v. `times` changes nothing.
+
+    If there are prices, half of the entries are drawn among the entries that cost little more.
+    """
+    epsilon = SPREAD * part.epsilon
+    best = _Best(part, 1 if epsilon else OF_A_STRATUM, part.far)
+    drawn = _Best(part, OF_A_STRATUM - 1, np.inf)
     for numbers, values in part.given():
-        best.offer(numbers, values - (v[numbers, None] if part.block.transposed else v), values)
-    return part.offered(best.found())
+        keys = values - (v[numbers, None] if part.block.transposed else v)
+        best.offer(numbers, keys, values)
+        if epsilon:
+            keys = part.draws.by_cost(numbers, keys, epsilon)
+            keys[values == part.far] = np.inf
+            drawn.offer(numbers, keys, values)
+    return part.offered(best.found() + drawn.found())
 
 
 def overpriced(part: WindowPart, u: Any, v: Any) -> tuple[int, Places]:
-    """As `core.overpriced`: how many entries cost less than their duals; and the best of each stratum of each row."""
-    number, best = 0, _Best(part, 1)
+    """As `core.overpriced`: how many entries cost less than their duals; and some of them.
+
+    Each row offers one entry of each stratum, drawn by how much less it costs. Each column offers its worst entry.
+    """
+    number, drawn, worst = 0, _Best(part, 1, np.inf), _BestAcross(part)
     along, across = (v, u) if part.block.transposed else (u, v)
     excess = np.zeros_like(along)
     for numbers, values in part.given(part.margins.rows_to_read(along, across)):
@@ -249,11 +269,14 @@ def overpriced(part: WindowPart, u: Any, v: Any) -> tuple[int, Places]:
         found = int(np.count_nonzero(below))
         if found:
             number += found
-            slack[~below] = part.far
-            best.offer(numbers, slack, values)
+            keys = part.draws.by_amount(numbers, slack)
+            keys[~below], slack[~below] = np.inf, 0
+            drawn.offer(numbers, keys, values)
+            worst.offer(numbers, slack, values)
     if number and part.gap is not None and is_near_enough(u, v, excess, part.gap):
-        part.excess, number, best = excess, 0, _Best(part, 1)
-    return number, part.offered(best.found())
+        part.excess = excess
+        return 0, part.offered([])
+    return number, part.offered(drawn.found() + worst.found())
 
 
 def is_near_enough(u: Any, v: Any, excess: Any, gap: float) -> bool:
@@ -269,7 +292,7 @@ def outside(part: WindowPart, in_witness: Any, columns_of_witness: Any, found: F
     these pairs are allowed, the next search matches all rows. Its duals then tell what else the core lacks.
     """
     allowed, v, turned = 0, found.v, part.block.transposed
-    best, of_free, owners = _Best(part, 1), _Best(part, 1), _Owners(part, found.row_match)
+    best, of_free, owners = _Best(part, 1, part.far), _Best(part, 1, part.far), _Owners(part, found.row_match)
     along, across = (~columns_of_witness, in_witness) if turned else (in_witness, ~columns_of_witness)
     for numbers, values in part.given((along | owners.along).nonzero()[0]):
         keys = values - (v[numbers, None] if turned else v)
@@ -293,8 +316,8 @@ PASSES = Passes(start, price, overpriced, outside, start_again)
 class _Best:
     """The entries of each row of a problem with the least keys: a few of each stratum of the columns."""
 
-    def __init__(self, part: WindowPart, most: int) -> None:
-        self._part, self._most = part, most
+    def __init__(self, part: WindowPart, most: int, far: Any) -> None:
+        self._part, self._most, self._far = part, most, far
         self._found: list[Triples] = []
         self._by_columns: _BestOfColumns | None = None
 
@@ -302,14 +325,42 @@ class _Best:
         """Takes some rows as given, of increasing numbers; keys are far for entries that are not offered."""
         if self._part.block.transposed:
             if self._by_columns is None:
-                self._by_columns = _BestOfColumns(self._part, self._most)
+                self._by_columns = _BestOfColumns(self._part, self._most, self._far)
             self._by_columns.offer(numbers, keys, values)
             return
-        rows, columns = best_of_strata(keys, int(numbers[0]), self._part.shape[0], self._part.far, self._most)
+        rows, columns = best_of_strata(keys, int(numbers[0]), self._part.shape[0], self._far, self._most)
         self._found.append((numbers[rows], columns, values[rows, columns]))
 
     def found(self) -> list[Triples]:
         return self._found if self._by_columns is None else [self._by_columns.found()]
+
+
+class _BestAcross:
+    """The entry of each column of a problem with the least key below 0."""
+
+    def __init__(self, part: WindowPart) -> None:
+        self._turned = part.block.transposed
+        self._found: list[Triples] = []
+        columns = part.shape[1]
+        self._keys, self._values = np.zeros(columns, part.dual_type), np.zeros(columns, part.dual_type)
+        self._rows = np.full(columns, -1)
+
+    def offer(self, numbers: Any, keys: Any, values: Any) -> None:
+        """Takes some rows as given, of increasing numbers. If the problem is transposed, these are its columns."""
+        if self._turned:
+            rows = keys.argmin(axis=1)
+            here = (keys[np.arange(len(numbers)), rows] < 0).nonzero()[0]
+            self._found.append((rows[here], numbers[here], values[here, rows[here]]))
+            return
+        columns = (keys.min(axis=0) < self._keys).nonzero()[0]
+        some = keys[:, columns]
+        at = some.argmin(axis=0)
+        self._keys[columns], self._rows[columns] = some[at, np.arange(len(columns))], numbers[at]
+        self._values[columns] = values[at, columns]
+
+    def found(self) -> list[Triples]:
+        columns = (self._rows >= 0).nonzero()[0]
+        return [*self._found, (self._rows[columns], columns, self._values[columns])]
 
 
 class _Owners:
@@ -348,11 +399,11 @@ class _BestOfColumns:
     Column j is of stratum j mod STRATA. If keys are equal, a row takes the first one after the column where it begins.
     """
 
-    def __init__(self, part: WindowPart, most: int) -> None:
+    def __init__(self, part: WindowPart, most: int, far: Any) -> None:
         n, m = part.shape
-        self._far, self._begin = part.far, np.arange(n) * m // max(n, 1)
+        self._far, self._begin = far, np.arange(n) * m // max(n, 1)
         shape = most, STRATA, n
-        self._keys = np.full(shape, part.far, part.dual_type)
+        self._keys = np.full(shape, far)
         self._values = np.zeros(shape, part.dual_type)
         self._columns = np.full(shape, -1, np.int32)
 

@@ -8,7 +8,8 @@ that follow the duals u of X and v of Y,
 where s is the gradient of c by y at the centres, since c is convex in x - y. The inner product and a square to be
 maximized are not convex, and lose a little more. A second bound is the cost of the nearest points of both boxes less
 the largest duals. If one of the two bounds is above 0 by more than rounding, no pair of the two blocks contradicts the
-duals. In all other blocks every pair is checked. The proof shares no code with the solver: no order of points, no
+duals. Otherwise the four parts of X and Y are looked at, and of these their parts. In the smallest blocks every pair is
+checked. The proof shares no code with the solver: no order of points, no
 trees, and no function for what a pair costs.
 """
 
@@ -31,14 +32,16 @@ from .dense import verify_dense_assignment
 from .duals import certificate_of, checked_duals, claimed_gap, refuse_costs_of_others, status_of
 from .matching import arrays_of, check_mates
 
-# Points of a block; the second number is for clouds that are larger than the third.
-BLOCK, LARGE_BLOCK, MANY = 64, 128, 300_000
+# Points of a block of the lowest level, and blocks that make a block of the next level.
+BLOCK, PARTS = 16, 4
+# A level of this number of blocks is the highest: all of its pairs are looked at.
+FEW_BLOCKS = 64
 # Coordinates of pairs that are looked at together.
 COORDINATES = 1 << 20
 # Up to this number of pairs, all are looked at.
 ALL_PAIRS = 1 << 23
 # Pairs of blocks, and pairs of points, that are looked at together.
-BLOCKS_TOGETHER, PAIRS_TOGETHER = 1 << 19, 1 << 19
+BLOCKS_TOGETHER, PAIRS_TOGETHER = 1 << 16, 1 << 15
 # What a bound may be off, in parts of the magnitudes that enter it: some 100 roundings.
 ROUNDING = 2.0**-46
 # How many roundings of the numbers that enter a pair it may cost more than its duals.
@@ -52,7 +55,6 @@ MOST_MATRIX = 1 << 27
 class _Blocks(NamedTuple):
     """A cloud in blocks of near points; the last block is filled up with its last point."""
 
-    members: Any  # (blocks, size) numbers of points
     low: Any  # (blocks, d)
     high: Any
     centre: Any
@@ -256,7 +258,7 @@ def _least(costs: PointCosts, u: Any, v: Any, row_match: Any) -> Any:
     mates = row_match[matched]
     y_slopes[mates] = sign * _gradient(costs, costs.x[matched], costs.y[mates])
     x_slopes[matched] = sign * _gradient(costs, costs.y[mates], costs.x[matched])
-    x, y = _blocks_of(costs.x, u, x_slopes), _blocks_of(costs.y, v, y_slopes)
+    x, y = _Tree(costs.x, u, x_slopes), _Tree(costs.y, v, y_slopes)
     least = u.copy()
     for x_block, y_block in _doubtful(costs, x, y):
         numbers = x.members[x_block]
@@ -299,43 +301,90 @@ def _lost_by_tangent(metric: str, away: Any, half: Any) -> Any:
     return np.maximum(np.where(is_widest, beyond, others).max(axis=-1), 0.0)
 
 
-def _blocks_of(points: Any, duals: Any, slopes: Any) -> _Blocks:
-    size = BLOCK if len(points) <= MANY else LARGE_BLOCK
+class _Tree:
+    """Blocks of a cloud, level by level; the lowest first. PARTS consecutive blocks make a block of the next level."""
+
+    def __init__(self, points: Any, duals: Any, slopes: Any) -> None:
+        order = _order_of(points)
+        self.members = _in_blocks(order, BLOCK)
+        """(blocks, BLOCK): numbers of the points in each block of the lowest level."""
+        self.levels = [_blocks_of(self.members, points, duals, slopes)]
+        size = BLOCK
+        while len(self.levels[-1].low) > FEW_BLOCKS:
+            size *= PARTS
+            self.levels.append(_blocks_of(_in_blocks(order, size), points, duals, slopes))
+
+
+def _order_of(points: Any) -> Any:
+    """Numbers of points, so that near ones come together. Parts begin at multiples of BLOCK times a power of two."""
     order = np.arange(len(points))
     parts = [(0, len(points))]
     while parts:
         first, last = parts.pop()
-        middle = first + max(size, (last - first) // 2 // size * size)
-        if middle >= last:
+        length = last - first
+        if length <= BLOCK:
             continue
+        middle = first + (BLOCK << ((length - 1) // BLOCK).bit_length() - 1)
         part = points[order[first:last]]
         axis = int((part.max(axis=0) - part.min(axis=0)).argmax())
         order[first:last] = order[first:last][part[:, axis].argpartition(middle - first)]
         parts += [(first, middle), (middle, last)]
-    filled = np.concatenate([order, np.full(-len(order) % size, order[-1])])
-    members = filled.reshape(-1, size)
+    return order
+
+
+def _in_blocks(order: Any, size: int) -> Any:
+    return np.concatenate([order, np.full(-len(order) % size, order[-1])]).reshape(-1, size)
+
+
+def _blocks_of(members: Any, points: Any, duals: Any, slopes: Any) -> _Blocks:
     inside = points[members]
     low, high = inside.min(axis=1), inside.max(axis=1)
     centre = low + (high - low) / 2
     half = np.maximum(high - centre, centre - low)
     slope = slopes[members].mean(axis=1)
-    over = (duals[members] - ((inside - centre[:, None]) * slope[:, None]).sum(axis=2)).max(axis=1)
-    return _Blocks(members, low, high, centre, half, slope, over, duals[members].max(axis=1))
+    inside -= centre[:, None]
+    over = (duals[members] - np.einsum("bpk,bk->bp", inside, slope)).max(axis=1)
+    return _Blocks(low, high, centre, half, slope, over, duals[members].max(axis=1))
 
 
-def _doubtful(costs: PointCosts, x: _Blocks, y: _Blocks) -> Iterator[tuple[Any, Any]]:
-    """Pairs of blocks that no bound rules out, some at a time."""
-    step = max(1, BLOCKS_TOGETHER // len(y.members))
-    together = max(1, PAIRS_TOGETHER // x.members.shape[1] ** 2)
-    for first in range(0, len(x.members), step):
-        some = _Blocks(*(part[first : first + step, None] for part in x))
-        x_blocks, y_blocks = (~_ruled_out(costs, some, y)).nonzero()
-        for begin in range(0, len(x_blocks), together):
-            yield x_blocks[begin : begin + together] + first, y_blocks[begin : begin + together]
+def _doubtful(costs: PointCosts, x: _Tree, y: _Tree) -> Iterator[tuple[Any, Any]]:
+    """Pairs of blocks of the lowest level that no bound rules out, some at a time."""
+    heights = len(x.levels) - 1, len(y.levels) - 1
+    pairs = np.indices([len(tree.levels[-1].low) for tree in (x, y)]).reshape(2, -1)
+    waiting = [(heights, pairs)]
+    together = max(1, PAIRS_TOGETHER // BLOCK**2)
+    while waiting:
+        heights, pairs = waiting.pop()
+        if pairs.shape[1] > BLOCKS_TOGETHER:
+            shares = -(-pairs.shape[1] // BLOCKS_TOGETHER)
+            waiting += [(heights, some) for some in np.array_split(pairs, shares, axis=1)]
+            continue
+        some = (
+            _Blocks(*(part[numbers] for part in tree.levels[height]))
+            for tree, height, numbers in zip((x, y), heights, pairs, strict=True)
+        )
+        x_blocks, y_blocks = pairs[:, ~_ruled_out(costs, *some)]
+        if heights == (0, 0):
+            for begin in range(0, len(x_blocks), together):
+                yield x_blocks[begin : begin + together], y_blocks[begin : begin + together]
+        elif len(x_blocks):
+            waiting.append(_parts_of((x, y), heights, (x_blocks, y_blocks)))
+
+
+def _parts_of(trees: tuple[_Tree, _Tree], heights: tuple[int, int], pairs: tuple[Any, Any]) -> tuple[Any, Any]:
+    """All pairs of the parts of two blocks. A block of the lowest level has one part, itself."""
+    offsets = np.indices([PARTS if height else 1 for height in heights]).reshape(2, -1)
+    below = max(heights[0] - 1, 0), max(heights[1] - 1, 0)
+    parts, exists = [], np.True_
+    for tree, height, lower, numbers, offset in zip(trees, heights, below, pairs, offsets, strict=True):
+        part = ((PARTS if height else 1) * numbers[:, None] + offset).ravel()
+        exists = exists & (part < len(tree.levels[lower].low))
+        parts.append(part)
+    return below, np.stack(parts)[:, exists]
 
 
 def _ruled_out(costs: PointCosts, x: _Blocks, y: _Blocks) -> Any:
-    """Whether no pair of two blocks costs less than its duals; x has shape (blocks, 1, ...)."""
+    """Whether no pair of two blocks costs less than its duals; for as many blocks of x as of y."""
     metric, p, sign = costs.metric, costs.p, -1.0 if costs.maximize else 1.0
     gradient = sign * _gradient(costs, x.centre, y.centre)
     magnitude = abs(x.over_slope) + abs(y.over_slope) + abs(x.largest) + abs(y.largest)
