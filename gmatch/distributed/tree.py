@@ -1,132 +1,141 @@
 """The alternating tree variant of the Hungarian algorithm on several ranks, as in section 5 of Date and Nagi 2016.
 
-    1  Initialization     each rank holds some columns of the costs, with their slacks and predecessors
+    1  Initialization     each rank holds some columns of the costs, with all rows
     2  Initial reduction  as in `classical`
     3  Optimality check   every rank knows all pairs, so it needs no message
-    4  Search             each rank expands the frontier's rows over its columns (Algorithm 4); columns that turn tight
-                          bring their rows to the next frontier, which all ranks learn together. After the last level
-                          the root gathers the predecessors; reverse and augmentation passes run there
-    5  Dual update        the least slack of all ranks' columns updates the duals everywhere (Algorithm 9)
+    4  Search             each rank expands the frontier's rows over its columns (Algorithm 4), which brings the next
+                          rows; all ranks learn together how far the others came. After the last level the root
+                          gathers the predecessors; reverse and augmentation passes run there
+    5  Dual update        the least dual steps of all ranks' columns are combined, and update the duals everywhere
+                          (Algorithm 9)
 
-Three things differ.
+Three things differ, so that ranks seldom meet.
 
-- The paper gathers the rows of a frontier as lists and broadcasts them. Here each rank sends all others a bitmap of
-  n / 8 bytes, with its least slack in the same message.
-- The paper's ranks meet at each level of the trees. Here a rank first expands all rows that its own columns bring, and
-  then meets the others: once for each time that a path goes from columns of one rank to columns of another.
-- A column that a dual update makes tight joins the forest at once, since its slack is known. The paper expands its
-  predecessor again.
+- The paper's ranks meet for each dual step, theta, and for each level between two steps. Here a column has a label: the
+  sum of the dual steps after which it is tight. A column whose label is known brings its row at once. If another rank
+  then finds a shorter path, the label falls, and the row is expanded again. So ranks go on alone, and meet when none of
+  their rows is left up to the label that ends the phase. The paper's scheme is this one with a bound that rises from
+  label to label.
+- Paths cross to columns of other ranks. Each rank also knows WANTED edges of each row, with the cheapest columns of all
+  ranks. With these it mostly finds the labels of other ranks' columns without a message. Other edges of these columns
+  are read by their rank alone.
+- The paper ends a phase at the first free column that is tight. Here a phase reaches as many free columns as half of
+  the free rows, and augments along a path of each tree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import to_host
-from ..backends.block_passes import ForestState
+from ..backends.block_passes import Depth, FarEdges, ForestState
 from ..cardinality.matching import max_matching
 from .classical import reduced_duals
 from .found import Found
 from .part import Cut, MatrixPart
-from .ranks import Ranks, of_root
+from .ranks import Ranks, of_root, reduced
+
+# The number of edges of a row that all ranks know. With 32, two and four ranks meet once for each phase of uniform
+# costs (n = 3,000), and 23 and 45 times without. 64 gain nothing.
+WANTED = 32
+# The share of the free rows that a phase looks for free columns for. With all of them a phase expands twice as many
+# rows, and phases are 1/5 fewer (uniform costs, n = 3,000).
+SHARE = 2
 
 
 def tree(ranks: Ranks, part: MatrixPart, v: Any = None) -> Found:
     """The cheapest assignment; `v` are duals of the columns to start from, for square problems.
 
-    O(n**2 m / ranks) work at worst on each rank, O(n + m) memory.
+    O(n**2 m / ranks) work at worst on each rank, O(n + m) memory for each rank.
     """
     n, m = part.shape
-    u, v = reduced_duals(ranks, part, v)
-    found = Found(np.full(n, -1, np.int32), u, v)
-    impossible = u == part.far
+    found = Found(np.full(n, -1, np.int32), *reduced_duals(ranks, part, v))
+    impossible = found.u == part.far
     if impossible.any():
         alone = np.zeros(n, np.bool_)
         alone[impossible.argmax()] = True
         found.witness = alone, np.zeros(m, np.bool_)
         return found
-    starts = np.cumsum([0, *ranks.agree(part.costs.shape[1])]).tolist()
+    far = _far_edges(ranks, part, found)
     while (found.row_match < 0).any():
         found.counts["phases"] += 1
-        forest = Forest(part, found)
-        if not _grow(ranks, forest, found):
-            found.witness = forest.in_forest, _of_all(ranks, forest.covered, starts) > 0
+        forest = Forest(part, found, far)
+        theta = _grow(ranks, forest, found)
+        if theta == part.far:
+            found.witness = forest.row_labels() < part.far, forest.labels < part.far
             return found
-        found.v[part.columns] = forest.v
-        _augment(ranks, forest, found, starts)
-    found.v = _of_all(ranks, found.v[part.columns], starts)
+        predecessors = _gathered(ranks, forest, theta)
+        ends, collision = ends_of_trees(found.row_match, forest.labels, predecessors)
+        if n < m:
+            theta = min(theta, collision)
+        beyond = forest.labels > theta
+        beyond[forest.is_free] = True
+        beyond[ends] = forest.labels[ends] > theta
+        predecessors[beyond] = -1
+        _update_duals(found, forest, theta)
+        augmented = found.clocked("augment", partial(along_predecessors, found.row_match, predecessors))
+        found.row_match = of_root(ranks, n, np.int32, augmented)
     return found
 
 
-def _grow(ranks: Ranks, forest: Forest, found: Found) -> bool:
-    """Levels and dual updates until a free column is reached; False if no edge leaves the forest."""
-    work = partial(forest.close, (found.row_match < 0).nonzero()[0])
-    while True:
-        said = _contract(ranks, forest, found, work)
-        while said.frontier is not None:
-            said = _contract(ranks, forest, found, partial(forest.close, said.frontier))
-        if said.ends:
-            return True
-        if said.least == forest.part.far:
-            return False
-        found.counts["dual_steps"] += 1
-        found.u[forest.in_forest] += said.least
-        work = partial(forest.lower, said.least, found.u)
+def _grow(ranks: Ranks, forest: Forest, found: Found) -> Any:
+    """Levels until all ranks agree on all labels up to theta, the dual step of the phase. Returns theta.
 
-
-class _Said(NamedTuple):
-    """What the ranks have told each other of their forests."""
-
-    frontier: Any  # the rows that other ranks have reached; None if no rank has reached any
-    ends: bool  # whether any tight column is free
-    least: Any  # the least slack outside the forest, where no rank has reached any row
-
-
-def _contract(ranks: Ranks, forest: Forest, found: Found, work: Callable[[], tuple[Any, int, Any]]) -> _Said:
-    """What all ranks have reached since the last meeting. Each rank sends one message: a bitmap and two numbers.
-
-    An error of one rank is raised by all.
+    Theta is far if no edge leaves the forest. An error of one rank is raised by all.
     """
-    n, dual_type = len(forest.in_forest), forest.part.dual_type
-    brought: Any = None
-    message, error = np.zeros(3 + -(-n // 64), np.int64), None
-    try:
-        brought, message[1], message[2:3].view(dual_type)[0] = found.clocked("search", work)()
-        message[3:].view(np.uint8)[: -(-n // 8)] = np.packbits(brought)
-    except Exception as raised:
-        error = raised
-        message[0] = 1
-    messages = ranks.all_gather(message)
-    together = np.bitwise_or.reduce(messages, axis=0)
-    if together[0] != 0:
-        ranks.agree(error)
-    found.counts["levels"] += 1
-    if not together[3:].any():
-        return _Said(None, bool(together[1]), messages[:, 2].copy().view(dual_type).min())
-    reached = np.unpackbits(together[3:].view(np.uint8))[:n]
-    np.logical_or(forest.in_forest, reached, out=forest.in_forest)
-    return _Said((reached > brought).nonzero()[0], bool(together[1]), forest.part.far)
+    far, bound = forest.part.far, forest.part.dual_type(0)
+    while True:
+        message, error = np.zeros(2 + len(forest.labels), forest.part.dual_type), None
+        try:
+            message[1], message[2:] = found.clocked("search", partial(forest.close, bound))()
+        except Exception as raised:
+            error = raised
+            message[0] = 1
+        messages = ranks.all_gather(message)
+        if messages[:, 0].any():
+            ranks.agree(error)
+        found.counts["levels"] += 1
+        if forest.take(messages[:, 2:], messages[:, 1], ranks.rank):
+            return forest.theta if forest.theta < far else forest.farthest()
+        bound = forest.theta
 
 
-def _of_all(ranks: Ranks, own: Any, starts: list[int]) -> Any:
-    """One vector of all columns, on all ranks, from what each rank knows of its own columns."""
-    whole = np.zeros(starts[-1], own.dtype)
-    ranks.gather_rows(own, whole, starts)
-    ranks.broadcast(whole)
-    return whole
+def _update_duals(found: Found, forest: Forest, theta: Any) -> None:
+    """Algorithm 9: all dual steps of a phase at once, for the rows and columns that they reach."""
+    found.counts["dual_steps"] += int(theta > 0)
+    for duals, labels, sign in (found.u, forest.row_labels(), 1), (found.v, forest.labels, -1):
+        inside = labels < theta
+        duals[inside] += sign * (theta - labels[inside])
 
 
-def _augment(ranks: Ranks, forest: Forest, found: Found, starts: list[int]) -> None:
-    """The reverse and augmentation passes, on the root, along the predecessors of all columns."""
-    predecessors = np.full(starts[-1], -1, np.int32)
-    ranks.gather_rows(forest.predecessors_in_forest(), predecessors, starts)
-    n = len(found.row_match)
-    augmented = found.clocked("augment", partial(along_predecessors, found.row_match, predecessors))
-    found.row_match = of_root(ranks, n, np.int32, augmented)
+def _gathered(ranks: Ranks, forest: Forest, theta: Any) -> Any:
+    """The predecessors of all columns up to theta. Each is known to one rank."""
+    none = np.full(len(forest.labels), -1, np.int32)
+    return reduced(ranks, "max", none, partial(forest.own_predecessors, ranks.rank, theta))
+
+
+def ends_of_trees(row_match: Any, labels: Any, predecessors: Any) -> tuple[Any, Any]:
+    """The nearest free column of each tree, and the least label of other free columns; far if there are none."""
+    reached = predecessors >= 0
+    before = np.arange(len(labels))
+    before[reached] = row_match[predecessors[reached]]
+    is_first = before < 0  # their predecessors are the roots
+    before[is_first] = is_first.nonzero()[0]
+    while True:
+        farther = before[before]
+        if (farther == before).all():
+            break
+        before = farther
+    is_free = reached.copy()
+    is_free[row_match[row_match >= 0]] = False
+    free = is_free.nonzero()[0]
+    free = free[labels[free].argsort(kind="stable")]
+    _, firsts = np.unique(predecessors[before[free]], return_index=True)
+    others = np.delete(free, firsts)
+    return free[firsts], labels[others].min() if len(others) else labels.max()
 
 
 def along_predecessors(row_match: Any, predecessors: Any) -> Any:
@@ -143,51 +152,129 @@ def along_predecessors(row_match: Any, predecessors: Any) -> Any:
 
 
 class Forest:
-    """The alternating trees of a phase: rows of all ranks and columns of this rank, on the device of its costs."""
+    """The alternating trees of a phase: what all ranks know of them, and this rank's state on the device of its costs.
 
-    def __init__(self, part: MatrixPart, found: Found) -> None:
-        xp, width = part.xp, part.costs.shape[1]
+    Attributes
+    ----------
+    labels : array, shape (m,)
+        Of the columns, as all ranks have agreed; far if not reached.
+    theta : int or float
+        The label up to which the phase goes, as far as known: so many free columns are as near as are wanted. Far if
+        fewer are reached.
+    is_free : bool array, shape (m,)
+    """
+
+    def __init__(self, part: MatrixPart, found: Found, far: FarEdges) -> None:
+        n, m = part.shape
         self.part = part
-        self.in_forest = found.row_match < 0
-        mates = np.full(part.shape[1], -1, np.int32)
-        matched = (~self.in_forest).nonzero()[0]
-        mates[found.row_match[matched]] = matched
+        self._row_match = found.row_match
+        free_rows = found.row_match < 0
+        self._mates = np.full(m, -1, np.int32)
+        self._mates[found.row_match[~free_rows]] = (~free_rows).nonzero()[0]
+        self.is_free = self._mates < 0
+        self.labels = np.full(m, part.far, part.dual_type)
+        self.theta = part.far
+        self._finders = np.zeros(m, np.int32)  # the rank that knows the predecessor
+        self._frontier = free_rows.nonzero()[0].astype(np.int32)
+        self._wanted = -(-len(self._frontier) // SHARE)
+        here, xp = part.here, part.xp
+        expanded = np.where(free_rows, 0, self.part.far).astype(part.dual_type)
         self._state = ForestState(
-            part.here(mates[part.columns]), part.here(found.v[part.columns]), xp.full(width, part.far, part.dual_type),
-            xp.full(width, -1, np.int32), xp.zeros(width, np.uint8),
+            part.columns.start, here(self._mates), here(found.u), here(found.v), far,
+            here(self.labels.copy()), xp.full(m, -1, np.int32), here(expanded),
         )  # fmt: skip
-        self._u = part.here(found.u)
 
-    @property
-    def v(self) -> Any:
-        """Duals of this rank's columns."""
-        return to_host(self._state.v)
+    def close(self, bound: Any) -> tuple[Any, Any]:
+        """Algorithm 4 until no row up to the bound is left. Returns up to which label that is so, and the labels."""
+        frontier, self._frontier = self._frontier, self._frontier[:0]
+        threshold = self.part.passes.close(frontier, self._state, bound, self._wanted)
+        return threshold, to_host(self._state.label)
 
-    @property
-    def covered(self) -> Any:
-        """0 or 1 of each of this rank's columns: whether it is tight, matched, and in the forest."""
-        return to_host(self._state.covered)
+    def take(self, labels: Any, thresholds: Any, rank: int) -> bool:
+        """Takes the least of all ranks' labels. Whether all ranks have found them, and expanded all rows up to theta.
 
-    def close(self, frontier: Any, theta: Any = 0) -> tuple[Any, int, Any]:
-        """Algorithm 9 for the columns if theta is not 0, then Algorithm 4 until no column of this rank adds to it.
-
-        The rows of a frontier lower slacks of columns outside the forest, and become their predecessors. Then tight
-        matched columns join the forest, and bring the next frontier. Returns three things: the rows that were brought
-        (0 or 1 of each), how many tight columns are free, and the least slack outside the forest. The last is far if
-        rows were brought, since other ranks go on with these.
+        If ranks tie, the lowest one is the finder of all columns, so that predecessors make no circle.
         """
-        closed = self.part.passes.close(frontier.astype(np.int32), self._u, self._state, theta)
-        return closed.brought, closed.ends, self.part.far if closed.brought.any() else closed.least
+        least = labels.min(axis=0)
+        fallen = least < self.labels
+        self._finders[fallen] = labels[:, fallen].argmin(axis=0)
+        self.labels = least
+        of_free = least[self.is_free]
+        if len(of_free) >= self._wanted:
+            self.theta = np.partition(of_free, self._wanted - 1)[self._wanted - 1]
+        near = ~self.is_free & (least <= self.theta) & (least < self.part.far)
+        if (labels[:, near] == least[near]).all() and (thresholds[:, None] >= least[near]).all():
+            return True
+        if (labels[rank] != least).any():
+            self._state.label[...] = self.part.here(least)
+        return False
 
-    def lower(self, theta: Any, u: Any) -> tuple[Any, int, Any]:
-        """A dual step: `u` are the new duals of the rows. Returns what `close` returns."""
-        self._u = self.part.here(u)
-        return self.close(np.empty(0, np.int32), theta)
+    def farthest(self) -> Any:
+        """The largest label of a free column; far if none is reached."""
+        reached = self.labels[self.is_free & (self.labels < self.part.far)]
+        return reached.max() if len(reached) else self.part.far
 
-    def predecessors_in_forest(self) -> Any:
-        """The predecessors of tight columns, covered or free; -1 for others."""
-        tight = (self._state.covered > 0) | (self._state.slack == 0)
-        return to_host(self.part.xp.where(tight, self._state.predecessor, -1).astype(np.int32))
+    def row_labels(self) -> Any:
+        """The labels of all rows: 0 of free ones, the label of the pair's column of others."""
+        return np.where(self._row_match < 0, 0, self.labels[self._row_match])
+
+    def own_predecessors(self, rank: int, theta: Any) -> Any:
+        """The predecessors of columns up to theta that this rank has found; -1 for others."""
+        is_own = (self._finders == rank) & (self.labels <= theta)
+        return np.where(is_own, to_host(self._state.predecessor), -1)
+
+
+class _Listed(NamedTuple):
+    """Edges of one rank: row * columns + column in the problem, and what they cost."""
+
+    keys: Any
+    costs: Any
+
+
+def _far_edges(ranks: Ranks, part: MatrixPart, found: Found) -> FarEdges:
+    """The edges of each row to columns of other ranks that this rank knows: see WANTED. An error is raised by all."""
+    (n, m), xp = part.shape, part.xp
+    own = _Listed(xp.empty(0, np.int64), xp.empty(0, part.dual_type))
+    note: int | Exception
+    try:
+        if part.costs.size and ranks.size > 1:
+            own = _cheapest_edges(part, found)
+        note = len(own.keys)
+    except Exception as raised:
+        note = raised
+    lengths = ranks.agree(note)
+    for rank in range(ranks.size if sum(lengths) else 0):
+        gathered = [ranks.gather_lengths(each, lengths, rank) for each in own]
+        if rank == ranks.rank:
+            keys, costs = gathered
+    if not sum(lengths):
+        keys, costs = own
+    columns = keys % m
+    is_far = (columns < part.columns.start) | (columns >= part.columns.stop)
+    keys, costs = keys[is_far], costs[is_far]
+    order = keys.argsort()
+    keys, costs = keys[order], costs[order]
+    begins = xp.searchsorted(keys, xp.arange(n + 1) * m).astype(np.int64)
+    return FarEdges(begins, (keys % m).astype(np.int32), costs)
+
+
+def _cheapest_edges(part: MatrixPart, found: Found) -> _Listed:
+    """The edges of least slack of each row to this rank's columns: about its share of WANTED, and more if some tie."""
+    xp, (n, width) = part.xp, part.extent
+    u, v = part.own(found.u, found.v)
+    picks = part.passes.price(part.all_rows(), v, Depth(0, part.share, part.limit))
+    places, costs = picks.places, part.entries(picks.places) if picks.costs is None else picks.costs
+    rows = places // width
+    slacks = costs - v[places % width] - u[rows]
+    at = xp.arange(len(places)) - xp.searchsorted(places, xp.arange(n) * width)[rows]
+    wanted = -(-WANTED * width // part.shape[1])
+    if len(places) and int(at.max()) >= wanted:
+        of_rows = xp.full((n, int(at.max()) + 1), part.far, part.dual_type)
+        of_rows[rows, at] = slacks
+        of_rows.sort(axis=1)
+        nearest = slacks <= of_rows[:, wanted - 1][rows]
+        places, costs = places[nearest], costs[nearest]
+    return _Listed(part.numbered(places), costs)
 
 
 def split_by_columns(ranks: Ranks, part: MatrixPart) -> MatrixPart:
