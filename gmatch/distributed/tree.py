@@ -45,6 +45,9 @@ WANTED = 32
 # rows, and phases are 1/5 fewer (uniform costs, n = 3,000).
 SHARE = 2
 
+# If a phase takes more levels, the duals have moved away from the listed edges, and they are listed anew.
+LEVELS_OF_A_PHASE = 4
+
 
 def tree(ranks: Ranks, part: MatrixPart, v: Any = None) -> Found:
     """The cheapest assignment; `v` are duals of the columns to start from, for square problems.
@@ -59,9 +62,12 @@ def tree(ranks: Ranks, part: MatrixPart, v: Any = None) -> Found:
         alone[impossible.argmax()] = True
         found.witness = alone, np.zeros(m, np.bool_)
         return found
-    far = _far_edges(ranks, part, found)
+    far, levels = _far_edges(ranks, part, found), 0
     while (found.row_match < 0).any():
         found.counts["phases"] += 1
+        if found.counts["levels"] - levels > LEVELS_OF_A_PHASE:
+            far = _far_edges(ranks, part, found)
+        levels = found.counts["levels"]
         forest = Forest(part, found, far)
         theta = _grow(ranks, forest, found)
         if theta == part.far:
