@@ -131,8 +131,9 @@ def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes 
             continue
         found.u, found.v = duals
         if answer == Answer.ROUNDED or not pricing.reprice():
-            # Without a limit of the caller's, the limit is a plateau.
-            found.row_match = row_match if part.block.limit is not None else with_free_rows_paired(row_match, m)
+            if part.block.limit is None and (row_match < 0).any():  # the core's limit was a plateau
+                row_match = with_free_rows_paired(row_match, m)
+            found.row_match = row_match
             found.counts.update(dict(zip((*COUNTED_ON_ROOT, "core_entries"), counted, strict=True)))
             return found
     rounds = found.counts["rounds"]
