@@ -88,7 +88,7 @@ class GpuPasses:
         )  # fmt: skip
         self._run(
             "close", packed, memory.next, np.int64(len(rows)), self._dual_type(bound), np.int64(wanted),
-            memory.limits, memory.counts, memory.lengths, memory.threshold,
+            memory.limits, memory.within, memory.lengths, memory.threshold,
         )  # fmt: skip
         return memory.threshold.get()[0]
 
@@ -96,8 +96,8 @@ class GpuPasses:
     def _memory_to_close(self) -> _MemoryToClose:
         (rows, columns), dual_type = self._shape, self._dual_type
         shares = cupy.empty(MOST_SHARES * columns, dual_type), cupy.empty(MOST_SHARES * columns, np.int32)
-        limits, counts, lengths = cupy.empty(4, dual_type), cupy.empty(4, np.int64), cupy.empty(2, np.int32)
-        return _MemoryToClose(cupy.empty(rows, np.int32), shares, limits, counts, lengths, cupy.empty(1, dual_type))
+        limits, within, lengths = cupy.empty(4, dual_type), cupy.empty(2, np.int64), cupy.empty(2, np.int32)
+        return _MemoryToClose(cupy.empty(rows, np.int32), shares, limits, within, lengths, cupy.empty(1, dual_type))
 
 
 class _MemoryToClose(NamedTuple):
@@ -106,6 +106,6 @@ class _MemoryToClose(NamedTuple):
     next: Any
     shares: tuple[Any, Any]
     limits: Any
-    counts: Any
+    within: Any
     lengths: Any
     threshold: Any

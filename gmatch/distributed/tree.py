@@ -3,19 +3,19 @@
     1  Initialization     each rank holds some columns of the costs, with all rows
     2  Initial reduction  as in `classical`
     3  Optimality check   every rank knows all pairs, so it needs no message
-    4  Search             each rank expands the frontier's rows over its columns (Algorithm 4), which brings the next
-                          rows; all ranks learn together how far the others came. After the last level the root
-                          gathers the predecessors; reverse and augmentation passes run there
-    5  Dual update        the least dual steps of all ranks' columns are combined, and update the duals everywhere
-                          (Algorithm 9)
+    4  Search             each rank expands the frontier's rows over its columns (Algorithm 4). The root gathers
+                          how far the ranks came, and broadcasts it: the next frontier. It gathers the predecessors,
+                          too; reverse and augmentation passes run on the root
+    5  Dual update        the root combines the dual steps of all ranks' columns, theta (Algorithm 9), and broadcasts
+                          the duals and the pairs
 
 Three things differ, so that ranks seldom meet.
 
 - The paper's ranks meet for each dual step, theta, and for each level between two steps. Here a column has a label: the
   sum of the dual steps after which it is tight. A column whose label is known brings its row at once. If another rank
-  then finds a shorter path, the label falls, and the row is expanded again. So ranks go on alone, and meet when none of
-  their rows is left up to the label that ends the phase. The paper's scheme is this one with a bound that rises from
-  label to label.
+  then finds a shorter path, the label falls, and the row is expanded again. So ranks go on alone, and meet when no row
+  is left up to a bound. The first bound of a phase is the theta of the last phase. With a bound that rises from label
+  to label this is the paper's scheme.
 - Paths cross to columns of other ranks. Each rank also knows WANTED edges of each row, with the cheapest columns of all
   ranks. With these it mostly finds the labels of other ranks' columns without a message. Other edges of these columns
   are read by their rank alone.
@@ -25,6 +25,8 @@ Three things differ, so that ranks seldom meet.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from enum import IntEnum
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -36,7 +38,7 @@ from ..cardinality.matching import max_matching
 from .classical import reduced_duals
 from .found import Found
 from .part import Cut, MatrixPart
-from .ranks import Ranks, of_root, reduced
+from .ranks import ROOT, Ranks, of_root
 
 # The number of edges of a row that all ranks know. With 32, two and four ranks meet once for each phase of uniform
 # costs (n = 3,000), and 23 and 45 times without. 64 gain nothing.
@@ -62,65 +64,144 @@ def tree(ranks: Ranks, part: MatrixPart, v: Any = None) -> Found:
         alone[impossible.argmax()] = True
         found.witness = alone, np.zeros(m, np.bool_)
         return found
-    far, levels = _far_edges(ranks, part, found), 0
+    far, levels, bound = _far_edges(ranks, part, found), 0, part.dual_type(0)
     while (found.row_match < 0).any():
         found.counts["phases"] += 1
         if found.counts["levels"] - levels > LEVELS_OF_A_PHASE:
             far = _far_edges(ranks, part, found)
         levels = found.counts["levels"]
-        forest = Forest(part, found, far)
-        theta = _grow(ranks, forest, found)
-        if theta == part.far:
-            found.witness = forest.row_labels() < part.far, forest.labels < part.far
+        said = _grow(ranks, part, found, partial(Forest, part, found, far), bound)
+        if said.step == Step.NO_PATH:
+            found.witness = said.u < part.far, said.v < part.far
             return found
-        predecessors = _gathered(ranks, forest, theta)
-        ends, collision = ends_of_trees(found.row_match, forest.labels, predecessors)
-        if n < m:
-            theta = min(theta, collision)
-        beyond = forest.labels > theta
-        beyond[forest.is_free] = True
-        beyond[ends] = forest.labels[ends] > theta
-        predecessors[beyond] = -1
-        _update_duals(found, forest, theta)
-        augmented = found.clocked("augment", partial(along_predecessors, found.row_match, predecessors))
-        found.row_match = of_root(ranks, n, np.int32, augmented)
+        found.row_match, found.u, found.v, bound = said.row_match.astype(np.int32), said.u, said.v, said.bound
+        found.counts["dual_steps"] += int(bound > 0)
     return found
 
 
-def _grow(ranks: Ranks, forest: Forest, found: Found) -> Any:
-    """Levels until all ranks agree on all labels up to theta, the dual step of the phase. Returns theta.
+class Step(IntEnum):
+    """What all ranks do next."""
 
-    Theta is far if no edge leaves the forest. An error of one rank is raised by all.
-    """
-    far, bound = forest.part.far, forest.part.dual_type(0)
+    GO_ON = 0  # up to the bound, from the labels of the columns in the place of v
+    PAIR = 1  # take pairs and duals; the bound is theta
+    NO_PATH = 2  # no free column is reached; labels of rows and columns in the place of u and v
+    FAIL = 3  # a rank has raised an error
+
+
+class _Said(NamedTuple):
+    """What the root says after a level."""
+
+    step: Step
+    bound: Any
+    row_match: Any
+    u: Any
+    v: Any
+
+
+def _grow(ranks: Ranks, part: MatrixPart, found: Found, forest_of: Callable[[], Forest], bound: Any) -> _Said:
+    """Levels until the root says that a phase ends. An error of one rank is raised by all."""
+    n, m = part.shape
+    length, root = 2 + m + -(-m // 2), _Root(part, found)
+    gathered = np.empty(ranks.size * length if ranks.rank == ROOT else 0, part.dual_type)
+    starts = [rank * length for rank in range(ranks.size + 1)]
+    forest = labels = None
     while True:
-        message, error = np.zeros(2 + len(forest.labels), forest.part.dual_type), None
+        message, error = np.zeros(length, part.dual_type), None
         try:
-            message[1], message[2:] = found.clocked("search", partial(forest.close, bound))()
+            with found.clock("search"):
+                forest = forest or forest_of()
+                message[1], message[2 : 2 + m], predecessors = forest.close(bound, labels)
+            message[2 + m :].view(np.int32)[:m] = predecessors
         except Exception as raised:
             error = raised
             message[0] = 1
-        messages = ranks.all_gather(message)
-        if messages[:, 0].any():
-            ranks.agree(error)
+        ranks.gather_rows(message, gathered, starts)
+        answer = found.clocked("augment", lambda: root.answer(gathered.reshape(-1, length)))
+        told = of_root(ranks, 2 + 2 * n + m, part.dual_type, answer)
+        (step, bound), row_match, u, labels = np.split(told, np.cumsum([2, n, n]))
         found.counts["levels"] += 1
-        if forest.take(messages[:, 2:], messages[:, 1], ranks.rank):
-            return forest.theta if forest.theta < far else forest.farthest()
-        bound = forest.theta
+        if step == Step.FAIL:
+            ranks.agree(error)
+        if step != Step.GO_ON:
+            return _Said(Step(int(step)), bound, row_match, u, labels)
 
 
-def _update_duals(found: Found, forest: Forest, theta: Any) -> None:
-    """Algorithm 9: all dual steps of a phase at once, for the rows and columns that they reach."""
-    found.counts["dual_steps"] += int(theta > 0)
-    for duals, labels, sign in (found.u, forest.row_labels(), 1), (found.v, forest.labels, -1):
-        inside = labels < theta
-        duals[inside] += sign * (theta - labels[inside])
+class _Root:
+    """The root's view of a phase: the least labels of all ranks, and their predecessors."""
 
+    def __init__(self, part: MatrixPart, found: Found) -> None:
+        n, m = part.shape
+        self._far, self._found = part.far, found
+        self._labels, self._predecessors = np.full(m, part.far, part.dual_type), np.full(m, -1, np.int32)
+        matched = found.row_match >= 0
+        self._is_free = np.ones(m, np.bool_)
+        self._is_free[found.row_match[matched]] = False
+        self._wanted = -(-int(n - matched.sum()) // SHARE)
 
-def _gathered(ranks: Ranks, forest: Forest, theta: Any) -> Any:
-    """The predecessors of all columns up to theta. Each is known to one rank."""
-    none = np.full(len(forest.labels), -1, np.int32)
-    return reduced(ranks, "max", none, partial(forest.own_predecessors, ranks.rank, theta))
+    def answer(self, messages: Any) -> Any:
+        """All that the root says: see `_Said`. A row of `messages` is the message of a rank."""
+        m = len(self._labels)
+        if messages[:, 0].any():
+            return self._told(Step.FAIL, 0)
+        theta = self._theta_of(messages[:, 2 : 2 + m], messages[:, 2 + m :].view(np.int32))
+        if not self._is_found(messages, theta):
+            return self._told(Step.GO_ON, theta, v=self._labels)
+        if theta == self._far:
+            reached = self._labels[self._is_free & (self._labels < self._far)]
+            if not len(reached):
+                return self._told(Step.NO_PATH, 0, u=self._row_labels(), v=self._labels)
+            theta = reached.max()
+        return self._augmented(theta)
+
+    def _theta_of(self, labels: Any, predecessors: Any) -> Any:
+        """Takes the labels of all ranks. Returns up to which label the phase goes; far if too few columns are reached.
+
+        If ranks tie, the lowest one has found all columns, so that predecessors make no circle.
+        """
+        least = labels.min(axis=0)
+        fallen = (least < self._labels).nonzero()[0]
+        self._predecessors[fallen] = predecessors[labels[:, fallen].argmin(axis=0), fallen]
+        self._labels = least
+        of_free = least[self._is_free]
+        if len(of_free) < self._wanted:
+            return self._far
+        return np.partition(of_free, self._wanted - 1)[self._wanted - 1]
+
+    def _is_found(self, messages: Any, theta: Any) -> bool:
+        """Whether all ranks have found these labels, and expanded all rows up to theta."""
+        near = (~self._is_free & (self._labels <= theta) & (self._labels < self._far)).nonzero()[0]
+        least = self._labels[near]
+        return bool((messages[:, 2 + near] == least).all() and (messages[:, 1:2] >= least).all())
+
+    def _augmented(self, theta: Any) -> Any:
+        """The pairs along a path of each tree, and the duals after all dual steps of the phase (Algorithm 9)."""
+        found, labels, predecessors = self._found, self._labels, self._predecessors
+        predecessors[labels > theta] = -1
+        ends, collision = ends_of_trees(found.row_match, labels, predecessors)
+        n, m = len(found.u), len(labels)
+        if n < m:  # a free column keeps its dual, unless it gets a pair
+            theta = min(theta, collision)
+            ends = ends[labels[ends] <= theta]
+        is_no_end = self._is_free.copy()
+        is_no_end[ends] = False
+        predecessors[is_no_end | (labels > theta)] = -1
+        row_match = along_predecessors(found.row_match, predecessors)
+        u = found.u + (theta - self._row_labels()).clip(0)
+        return self._told(Step.PAIR, theta, row_match=row_match, u=u, v=found.v - (theta - labels).clip(0))
+
+    def _row_labels(self) -> Any:
+        """The labels of all rows: 0 of free ones, the label of the pair's column of others."""
+        row_match = self._found.row_match
+        return np.where(row_match < 0, 0, self._labels[row_match])
+
+    def _told(self, step: Step, bound: Any, **parts: Any) -> Any:
+        """The numbers of a `_Said`; zeros for parts that are not given."""
+        n, m = len(self._found.u), len(self._labels)
+        told = np.zeros(2 + 2 * n + m, self._labels.dtype)
+        told[0], told[1] = step, bound
+        for name, part in zip(("row_match", "u", "v"), np.split(told[2:], (n, 2 * n)), strict=True):
+            part[...] = parts.get(name, 0)
+        return told
 
 
 def ends_of_trees(row_match: Any, labels: Any, predecessors: Any) -> tuple[Any, Any]:
@@ -158,76 +239,32 @@ def along_predecessors(row_match: Any, predecessors: Any) -> Any:
 
 
 class Forest:
-    """The alternating trees of a phase: what all ranks know of them, and this rank's state on the device of its costs.
-
-    Attributes
-    ----------
-    labels : array, shape (m,)
-        Of the columns, as all ranks have agreed; far if not reached.
-    theta : int or float
-        The label up to which the phase goes, as far as known: so many free columns are as near as are wanted. Far if
-        fewer are reached.
-    is_free : bool array, shape (m,)
-    """
+    """The alternating trees of a phase, as this rank knows them: on the device of its costs."""
 
     def __init__(self, part: MatrixPart, found: Found, far: FarEdges) -> None:
-        n, m = part.shape
-        self.part = part
-        self._row_match = found.row_match
+        m, xp, here = part.shape[1], part.xp, part.here
+        self._passes, self._here = part.passes, here
         free_rows = found.row_match < 0
-        self._mates = np.full(m, -1, np.int32)
-        self._mates[found.row_match[~free_rows]] = (~free_rows).nonzero()[0]
-        self.is_free = self._mates < 0
-        self.labels = np.full(m, part.far, part.dual_type)
-        self.theta = part.far
-        self._finders = np.zeros(m, np.int32)  # the rank that knows the predecessor
+        mates = np.full(m, -1, np.int32)
+        mates[found.row_match[~free_rows]] = (~free_rows).nonzero()[0]
         self._frontier = free_rows.nonzero()[0].astype(np.int32)
         self._wanted = -(-len(self._frontier) // SHARE)
-        here, xp = part.here, part.xp
-        expanded = np.where(free_rows, 0, self.part.far).astype(part.dual_type)
+        expanded = np.where(free_rows, 0, part.far).astype(part.dual_type)
         self._state = ForestState(
-            part.columns.start, here(self._mates), here(found.u), here(found.v), far,
-            here(self.labels.copy()), xp.full(m, -1, np.int32), here(expanded),
+            part.columns.start, here(mates), here(found.u), here(found.v), far,
+            xp.full(m, part.far, part.dual_type), xp.full(m, -1, np.int32), here(expanded),
         )  # fmt: skip
 
-    def close(self, bound: Any) -> tuple[Any, Any]:
-        """Algorithm 4 until no row up to the bound is left. Returns up to which label that is so, and the labels."""
-        frontier, self._frontier = self._frontier, self._frontier[:0]
-        threshold = self.part.passes.close(frontier, self._state, bound, self._wanted)
-        return threshold, to_host(self._state.label)
+    def close(self, bound: Any, labels: Any) -> tuple[Any, Any, Any]:
+        """Algorithm 4 until no row up to the bound is left. `labels` are the least of all ranks, or None at first.
 
-    def take(self, labels: Any, thresholds: Any, rank: int) -> bool:
-        """Takes the least of all ranks' labels. Whether all ranks have found them, and expanded all rows up to theta.
-
-        If ranks tie, the lowest one is the finder of all columns, so that predecessors make no circle.
+        Returns up to which label that is so, and the labels and predecessors of all columns.
         """
-        least = labels.min(axis=0)
-        fallen = least < self.labels
-        self._finders[fallen] = labels[:, fallen].argmin(axis=0)
-        self.labels = least
-        of_free = least[self.is_free]
-        if len(of_free) >= self._wanted:
-            self.theta = np.partition(of_free, self._wanted - 1)[self._wanted - 1]
-        near = ~self.is_free & (least <= self.theta) & (least < self.part.far)
-        if (labels[:, near] == least[near]).all() and (thresholds[:, None] >= least[near]).all():
-            return True
-        if (labels[rank] != least).any():
-            self._state.label[...] = self.part.here(least)
-        return False
-
-    def farthest(self) -> Any:
-        """The largest label of a free column; far if none is reached."""
-        reached = self.labels[self.is_free & (self.labels < self.part.far)]
-        return reached.max() if len(reached) else self.part.far
-
-    def row_labels(self) -> Any:
-        """The labels of all rows: 0 of free ones, the label of the pair's column of others."""
-        return np.where(self._row_match < 0, 0, self.labels[self._row_match])
-
-    def own_predecessors(self, rank: int, theta: Any) -> Any:
-        """The predecessors of columns up to theta that this rank has found; -1 for others."""
-        is_own = (self._finders == rank) & (self.labels <= theta)
-        return np.where(is_own, to_host(self._state.predecessor), -1)
+        if labels is not None:
+            self._state.label[...] = self._here(labels)
+        frontier, self._frontier = self._frontier, self._frontier[:0]
+        threshold = self._passes.close(frontier, self._state, bound, self._wanted)
+        return threshold, to_host(self._state.label), to_host(self._state.predecessor)
 
 
 class _Listed(NamedTuple):
@@ -239,7 +276,7 @@ class _Listed(NamedTuple):
 
 def _far_edges(ranks: Ranks, part: MatrixPart, found: Found) -> FarEdges:
     """The edges of each row to columns of other ranks that this rank knows: see WANTED. An error is raised by all."""
-    (n, m), xp = part.shape, part.xp
+    xp = part.xp
     own = _Listed(xp.empty(0, np.int64), xp.empty(0, part.dual_type))
     note: int | Exception
     try:
@@ -255,6 +292,13 @@ def _far_edges(ranks: Ranks, part: MatrixPart, found: Found) -> FarEdges:
             keys, costs = gathered
     if not sum(lengths):
         keys, costs = own
+    edges: FarEdges = ranks.done_by_all(lambda: _of_others(part, keys, costs))
+    return edges
+
+
+def _of_others(part: MatrixPart, keys: Any, costs: Any) -> FarEdges:
+    """The listed edges to columns of other ranks, by rows."""
+    xp, (n, m) = part.xp, part.shape
     columns = keys % m
     is_far = (columns < part.columns.start) | (columns >= part.columns.stop)
     keys, costs = keys[is_far], costs[is_far]

@@ -246,7 +246,7 @@ static std::string judge_closing(const Given& given, Random& random) {
   const Dual bound = random() % 3 == 0 ? given.costs.infinite() : static_cast<Dual>(random() % 60);
   std::vector<Vertex> at_least(shares * given.matrix.columns), next, lengths(2, 77);
   std::vector<Dual> least(shares * given.matrix.columns), limits(4, 77);
-  std::vector<Count> counts(4, 77);
+  std::vector<Count> within_turns(2, 77);
   for (Vertex row = 0; row < rows; ++row) {
     if (before.expanded[row] == 0) next.push_back(row);
   }
@@ -257,7 +257,7 @@ static std::string judge_closing(const Given& given, Random& random) {
                             after.predecessor.data(), after.expanded.data(), after.begins.data(), after.far_columns.data(),
                             after.far_costs.data(), least.data(), at_least.data(), shares};
   emulator::launch(given.launch, [&] {
-    close_grid(given.costs, forest, next.data(), length, bound, wanted, limits.data(), counts.data(), lengths.data(), &threshold,
+    close_grid(given.costs, forest, next.data(), length, bound, wanted, limits.data(), within_turns.data(), lengths.data(), &threshold,
                arrivals);
   });
   Count within = 0;

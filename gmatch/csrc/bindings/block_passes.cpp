@@ -96,14 +96,14 @@ Dual close(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle
   auto& [next, length] = frontier;
   auto& [begins, columns, entries] = far;
   Dual limits[4], threshold = 0;
-  Count counts[4];
+  Count within[2];
   Vertex lengths[2];
   // Threads of a host lower labels directly, without shares of a frontier.
   const Forest<Dual> forest{static_cast<Vertex>(u.size()), static_cast<Vertex>(v.size()), first_column, mate.data(), u.data(),
                             v.data(), label.data(), predecessor.data(), expanded.data(), begins.data(), columns.data(),
                             entries.data(), nullptr, nullptr, 1};
   run_over_block<Dual>(costs, stored, maximize, limit, threads, [&](HostTeam& team, const auto& block) {
-    close_forest(team, block, forest, Closing<Dual>{next.data(), length, bound, wanted, limits, counts, lengths, &threshold});
+    close_forest(team, block, forest, Closing<Dual>{next.data(), length, bound, wanted, limits, within, lengths, &threshold});
   });
   return threshold;
 }

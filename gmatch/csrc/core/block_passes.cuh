@@ -347,25 +347,10 @@ DEVICE void note_far_predecessors(Team& team, const Vertex* rows, Count length, 
   });
 }
 
-// The columns of the block take over the labels that shares of a frontier have found.
-template <class Team, class Dual>
-DEVICE void take_labels(Team& team, Count columns, Count shares, const Forest<Dual>& forest) {
-  team.each(columns, [&](Count column) {
-    const Count number = forest.first_column + column;
-    Dual label = forest.label[number];
-    for (Count share = 0; share < shares; ++share) {
-      const Dual least = forest.least[share * columns + column];
-      if (!(least < label)) continue;
-      label = least;
-      forest.predecessor[number] = forest.at_least[share * columns + column];
-    }
-    forest.label[number] = label;
-  });
-}
-
-// A level: the rows of the frontier lower labels, and become predecessors (Date and Nagi 2016, Algorithm 4).
+// A level: the rows of the frontier lower labels, and become predecessors (Date and Nagi 2016, Algorithm 4). Returns into how
+// many shares the frontier was split. Labels of the block's columns are lowered by join_labels.
 template <class Team, class Stored>
-DEVICE void expand_frontier(Team& team, const DenseCosts<Stored>& costs, const Vertex* rows, Count length,
+DEVICE Count expand_frontier(Team& team, const DenseCosts<Stored>& costs, const Vertex* rows, Count length,
                             const Forest<typename DenseCosts<Stored>::Dual>& forest) {
   using Dual = typename DenseCosts<Stored>::Dual;
   constexpr int TILE = Team::TILE, AT_ONCE = Team::AT_ONCE;
@@ -411,8 +396,7 @@ DEVICE void expand_frontier(Team& team, const DenseCosts<Stored>& costs, const V
       });
   team.sync();
   note_far_predecessors(team, rows, length, forest);
-  take_labels(team, columns, length > 0 ? shares : 0, forest);
-  team.sync();
+  return length > 0 ? shares : 0;
 }
 
 // How far a rank closes its forest, and memory to work in.
@@ -422,32 +406,40 @@ struct Closing {
   Count length;     // of the first frontier
   Dual bound;       // no row beyond it is expanded
   Count wanted;     // the number of free columns after which no row is expanded that is farther than these
-  Dual* limits;     // [2][2] work memory: the least pending label, and the largest label of a free column
-  Count* counts;    // [2][2] work memory: the free columns that have a label, and that have one up to the threshold
+  Dual* limits;     // [2][2] work memory: the least pending label, and the largest label of a free column up to the bound
+  Count* within;    // [2] work memory: the number of free columns up to the threshold
   Vertex* lengths;  // [2] work memory
   Dual* threshold;  // [1] returned: all rows up to this label have been expanded
 };
 
-// Sums up the labels: see Closing.
+// The columns of the block take over the labels that shares of a frontier have found. Then all labels are summed up for a turn:
+// see Closing.
 template <class Team, class Dual>
-DEVICE void survey_labels(Team& team, const Forest<Dual>& forest, Dual threshold, Dual* limits, Count* counts) {
+DEVICE void join_labels(Team& team, Count columns, Count shares, const Forest<Dual>& forest, const Closing<Dual>& closing,
+                        Dual threshold, int turn) {
   Dual least = beyond_all(Dual{}), most = 0;
-  Count ends = 0, within = 0;
-  team.each(forest.num_columns, [&](Count column) {
-    const Dual label = forest.label[column];
-    if (!(label < beyond_all(Dual{}))) return;
-    if (forest.mate[column] == NONE) {
-      ++ends;
+  Count within = 0;
+  team.each(forest.num_columns, [&](Count number) {
+    const Count column = number - forest.first_column;
+    Dual label = forest.label[number];
+    for (Count share = 0; share < shares && column >= 0 && column < columns; ++share) {
+      const Dual here = forest.least[share * columns + column];
+      if (!(here < label)) continue;
+      label = here;
+      forest.label[number] = here;
+      forest.predecessor[number] = forest.at_least[share * columns + column];
+    }
+    const Vertex row = forest.mate[number];
+    if (row == NONE) {
       within += label <= threshold;
-      if (label > most) most = label;
-    } else if (label < least && forest.is_pending(static_cast<Vertex>(column))) {
+      most = label < most ? most : label < closing.bound ? label : closing.bound;
+    } else if (label < least && label < forest.expanded[row]) {
       least = label;
     }
   });
-  team.min_all(&limits[0], least);
-  team.max_all(&limits[1], most);
-  team.add_all(&counts[0], ends);
-  team.add_all(&counts[1], within);
+  team.min_all(&closing.limits[2 * turn], least);
+  team.max_all(&closing.limits[2 * turn + 1], most);
+  team.add_all(&closing.within[turn], within);
   team.sync();
 }
 
@@ -464,31 +456,26 @@ DEVICE void close_forest(Team& team, const DenseCosts<Stored>& costs, const Fore
     if (team.rank() != 0) return;
     closing.limits[2 * turn] = costs.infinite();
     closing.limits[2 * turn + 1] = 0;
-    closing.counts[2 * turn] = closing.counts[2 * turn + 1] = 0;
+    closing.within[turn] = 0;
     closing.lengths[turn] = 0;
   };
   begin_turn(0);
   Dual threshold = -1;
   Count length = closing.length;
   for (int turn = 0;; turn ^= 1) {
-    expand_frontier(team, costs, closing.next, length, forest);
-    Dual* const limits = closing.limits + 2 * turn;
-    Count* const counts = closing.counts + 2 * turn;
-    survey_labels(team, forest, threshold, limits, counts);
-    const Dual least = team.read(&limits[0]);
-    if (least > threshold && (least > closing.bound || team.read(&counts[1]) >= closing.wanted)) {
-      if (team.read(&counts[1]) < closing.wanted) threshold = closing.bound;
+    const Count shares = expand_frontier(team, costs, closing.next, length, forest);
+    join_labels(team, costs.num_columns, shares, forest, closing, threshold, turn);
+    const Dual least = team.read(&closing.limits[2 * turn]), most = team.read(&closing.limits[2 * turn + 1]);
+    const bool is_enough = team.read(&closing.within[turn]) >= closing.wanted;
+    if (least > threshold && (least > closing.bound || is_enough)) {
+      if (!is_enough) threshold = closing.bound;
       break;
     }
     if (!(least < costs.infinite())) {
       threshold = costs.infinite();
       break;
     }
-    if (least > threshold) {
-      const Dual most = team.read(&counts[0]) < closing.wanted ? closing.bound : team.read(&limits[1]);
-      threshold = most > least ? least + (most - least) / STEPS : least;
-      if (threshold > closing.bound) threshold = closing.bound;
-    }
+    if (least > threshold) threshold = most > least ? least + (most - least) / STEPS : least;
     begin_turn(turn ^ 1);
     team.each(forest.num_columns, [&](Count column) {
       if (!(forest.label[column] <= threshold) || !forest.is_pending(static_cast<Vertex>(column))) return;

@@ -281,7 +281,7 @@ void list_entries_up_to(HostTeam& team, const DenseCosts<Stored>& costs,
 
 // A thread has some columns of the block, and all rows of the frontier.
 template <class Stored>
-void expand_frontier(HostTeam& team, const DenseCosts<Stored>& costs, const Vertex* frontier, Count length,
+Count expand_frontier(HostTeam& team, const DenseCosts<Stored>& costs, const Vertex* frontier, Count length,
                      const Forest<typename DenseCosts<Stored>::Dual>& forest) {
   using Dual = typename DenseCosts<Stored>::Dual;
   using namespace block_scans;
@@ -301,5 +301,5 @@ void expand_frontier(HostTeam& team, const DenseCosts<Stored>& costs, const Vert
   });
   team.sync();
   note_far_predecessors(team, frontier, length, forest);
-  team.sync();
+  return 0;  // labels are lowered at once
 }
