@@ -253,6 +253,9 @@ def close_forest(
     mate: Any, u: Any, v: Any, label: Any, predecessor: Any, expanded: Any, far: tuple[Any, Any, Any],
     bound: int | float, wanted: int, threads: int,
 ) -> int | float: ...  # fmt: skip
+def augment_trees(
+    row_match: Any, label: Any, predecessor: Any, theta: int | float, free_keep_duals: bool
+) -> int | float: ...
 def assign_points(
     x: Any, y: Any, metric: str, p: float, doubled: bool, limit: float, whole: bool, unit: float, start_match: Any,
     start_v: Any, row_match: Any, col_match: Any, u: Any, v: Any, smallest: int, threads: int, gap: float,

@@ -9,6 +9,7 @@ import scipy.sparse
 from conftest import GPU
 
 import gmatch
+from gmatch import _native
 from gmatch.backends import block_passes
 from gmatch.backends.block_passes import Depth, HostPasses
 from gmatch.distributed import classical, tree
@@ -341,12 +342,12 @@ def test_a_tree_with_few_edges_to_other_ranks(family, monkeypatch):
 @pytest.mark.parametrize(("family", "levels"), [("wide range", 2.5), ("wide", 2.5), ("geometric", 5)])
 @pytest.mark.parametrize("size", [2, 5])
 def test_ranks_of_a_tree_seldom_meet(size, family, levels):
-    """One level tells what is tight, and one the rest of a phase: paths cross by listed edges. A phase takes 4 verbs."""
+    """One level tells what is tight, and one the rest of a phase, since paths cross by listed edges."""
     cost = families(300)[family]
     stats = gmatch.lap(blocks_of(cost, size), method="tree").stats
     assert stats["phases"] < 50
     assert stats["levels"] < levels * stats["phases"]
-    assert stats["meetings"] < stats["levels"] + (2 + 2 * size) * stats["phases"] + 20
+    assert stats["meetings"] < 2 * stats["levels"] + (2 + 2 * size) * (stats["phases"] // 4) + 20
 
 
 def test_edges_to_other_ranks_are_listed_anew(monkeypatch):
@@ -357,13 +358,13 @@ def test_edges_to_other_ranks_are_listed_anew(monkeypatch):
     assert 2 * anew < gmatch.lap(blocks_of(cost, 2), method="tree").stats["levels"]
 
 
-def test_the_nearest_free_column_of_each_tree():
+@pytest.mark.parametrize(("keep", "theta"), [(False, 8), (True, 6)])
+def test_one_path_of_each_tree(keep, theta):
     # Rows 0 and 3 are free. Column 0 is the pair of row 1, column 3 of row 2; columns 1, 2, 4 and 5 are free.
-    row_match = np.array([-1, 0, 3, -1])
-    labels, predecessors = np.array([2, 7, 5, 1, 6, 9]), np.array([0, 1, 1, 3, 2, -1])
-    ends, collision = tree.ends_of_trees(row_match, labels, predecessors)
-    assert sorted(ends) == [2, 4] and collision == 7
-    assert (tree.along_predecessors(row_match, np.array([0, -1, 1, 3, 2, -1])) == [0, 2, 4, 3]).all()
+    row_match = np.array([-1, 0, 3, -1], np.int32)
+    labels, predecessors = np.array([2, 5, 6, 1, 6, 9]), np.array([0, 0, 1, 3, 2, 3], np.int32)
+    assert _native.augment_trees(row_match, labels, predecessors, 8, keep) == theta
+    assert row_match.tolist() == [1, 0, 4, 3]
 
 
 @pytest.mark.parametrize("size", [2, 3])

@@ -19,8 +19,8 @@ Three things differ, so that ranks seldom meet.
 - Paths cross to columns of other ranks. Each rank also knows WANTED edges of each row, with the cheapest columns of all
   ranks. With these it mostly finds the labels of other ranks' columns without a message. Other edges of these columns
   are read by their rank alone.
-- The paper ends a phase at the first free column that is tight. Here a phase reaches as many free columns as half of
-  the free rows, and augments along a path of each tree.
+- The paper ends a phase at the first free column that is tight. Here a phase reaches as many free columns as there
+  are free rows, and augments along a path of each tree.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import _native
 from ..arrays import to_host
 from ..backends.block_passes import Depth, FarEdges, ForestState
-from ..cardinality.matching import max_matching
 from .classical import reduced_duals
 from .found import Found
 from .part import Cut, MatrixPart
@@ -43,10 +43,6 @@ from .ranks import ROOT, Ranks, of_root
 # The number of edges of a row that all ranks know. With 32, two and four ranks meet once for each phase of uniform
 # costs (n = 3,000), and 23 and 45 times without. 64 gain nothing.
 WANTED = 32
-# The share of the free rows that a phase looks for free columns for. With all of them a phase expands twice as many
-# rows, and phases are 1/5 fewer (uniform costs, n = 3,000).
-SHARE = 2
-
 # If a phase takes more levels, the duals have moved away from the listed edges, and they are listed anew.
 LEVELS_OF_A_PHASE = 4
 
@@ -136,7 +132,7 @@ class _Root:
         matched = found.row_match >= 0
         self._is_free = np.ones(m, np.bool_)
         self._is_free[found.row_match[matched]] = False
-        self._wanted = -(-int(n - matched.sum()) // SHARE)
+        self._wanted = int(n - matched.sum())
 
     def answer(self, messages: Any) -> Any:
         """All that the root says: see `_Said`. A row of `messages` is the message of a rank."""
@@ -174,18 +170,13 @@ class _Root:
         return bool((messages[:, 2 + near] == least).all() and (messages[:, 1:2] >= least).all())
 
     def _augmented(self, theta: Any) -> Any:
-        """The pairs along a path of each tree, and the duals after all dual steps of the phase (Algorithm 9)."""
-        found, labels, predecessors = self._found, self._labels, self._predecessors
-        predecessors[labels > theta] = -1
-        ends, collision = ends_of_trees(found.row_match, labels, predecessors)
-        n, m = len(found.u), len(labels)
-        if n < m:  # a free column keeps its dual, unless it gets a pair
-            theta = min(theta, collision)
-            ends = ends[labels[ends] <= theta]
-        is_no_end = self._is_free.copy()
-        is_no_end[ends] = False
-        predecessors[is_no_end | (labels > theta)] = -1
-        row_match = along_predecessors(found.row_match, predecessors)
+        """The pairs along a path of each tree, and the duals after all dual steps of the phase (Algorithm 9).
+
+        In a problem with more columns than rows a free column keeps its dual, unless it gets a pair.
+        """
+        found, labels, row_match = self._found, self._labels, self._found.row_match.copy()
+        is_wide = len(row_match) < len(labels)
+        theta = _native.augment_trees(row_match, labels, self._predecessors, theta.item(), is_wide)
         u = found.u + (theta - self._row_labels()).clip(0)
         return self._told(Step.PAIR, theta, row_match=row_match, u=u, v=found.v - (theta - labels).clip(0))
 
@@ -204,40 +195,6 @@ class _Root:
         return told
 
 
-def ends_of_trees(row_match: Any, labels: Any, predecessors: Any) -> tuple[Any, Any]:
-    """The nearest free column of each tree, and the least label of other free columns; far if there are none."""
-    reached = predecessors >= 0
-    before = np.arange(len(labels))
-    before[reached] = row_match[predecessors[reached]]
-    is_first = before < 0  # their predecessors are the roots
-    before[is_first] = is_first.nonzero()[0]
-    while True:
-        farther = before[before]
-        if (farther == before).all():
-            break
-        before = farther
-    is_free = reached.copy()
-    is_free[row_match[row_match >= 0]] = False
-    free = is_free.nonzero()[0]
-    free = free[labels[free].argsort(kind="stable")]
-    _, firsts = np.unique(predecessors[before[free]], return_index=True)
-    others = np.delete(free, firsts)
-    return free[firsts], labels[others].min() if len(others) else labels.max()
-
-
-def along_predecessors(row_match: Any, predecessors: Any) -> Any:
-    """A larger matching, by one path of each tree. A largest matching along the trees' edges has no more pairs."""
-    n, m = len(row_match), len(predecessors)
-    matched, reached = (row_match >= 0).nonzero()[0], (predecessors >= 0).nonzero()[0]
-    # A matched row joins the forest after its column, so it is not the column's predecessor: no edge is there twice.
-    rows = np.concatenate([matched, predecessors[reached]])
-    columns = np.concatenate([row_match[matched], reached])
-    keys = rows * m + columns
-    keys.sort()
-    indptr = np.concatenate([[0], np.bincount(rows, minlength=n).cumsum()])
-    return max_matching((indptr, (keys % m).astype(np.int32), (n, m)), initial=row_match).row_match
-
-
 class Forest:
     """The alternating trees of a phase, as this rank knows them: on the device of its costs."""
 
@@ -248,7 +205,7 @@ class Forest:
         mates = np.full(m, -1, np.int32)
         mates[found.row_match[~free_rows]] = (~free_rows).nonzero()[0]
         self._frontier = free_rows.nonzero()[0].astype(np.int32)
-        self._wanted = -(-len(self._frontier) // SHARE)
+        self._wanted = len(self._frontier)
         expanded = np.where(free_rows, 0, part.far).astype(part.dual_type)
         self._state = ForestState(
             part.columns.start, here(mates), here(found.u), here(found.v), far,

@@ -8,6 +8,7 @@
 #include "bindings/type_names.hpp"
 #include "serial/block_picks.hpp"
 #include "serial/block_scans.hpp"
+#include "serial/tree_paths.hpp"
 
 namespace {
 
@@ -108,6 +109,15 @@ Dual close(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle
   return threshold;
 }
 
+// See augment_trees of serial/tree_paths.hpp.
+template <class Dual>
+Dual augment(Array<Vertex> row_match, Array<Dual> label, Array<Vertex> predecessor, Dual theta, bool free_keep_duals) {
+  const PredecessorTrees<Dual> trees{static_cast<Vertex>(row_match.size()), static_cast<Vertex>(label.size()), row_match.data(),
+                          label.data(), predecessor.data()};
+  const OthersMayRun others_may_run;
+  return augment_trees(trees, theta, free_keep_duals);
+}
+
 template <class Dual>
 void define_passes_for(nb::module_& m) {
   m.def("least_of_rows", &least_of_rows<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
@@ -123,6 +133,8 @@ void define_passes_for(nb::module_& m) {
   m.def("close_forest", &close<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(), "frontier"_a,
         "first_column"_a, "mate"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(), "label"_a.noconvert(),
         "predecessor"_a.noconvert(), "expanded"_a.noconvert(), "far"_a, "bound"_a, "wanted"_a, "threads"_a);
+  m.def("augment_trees", &augment<Dual>, "row_match"_a.noconvert(), "label"_a.noconvert(), "predecessor"_a.noconvert(),
+        "theta"_a, "free_keep_duals"_a);
 }
 
 }  // namespace
