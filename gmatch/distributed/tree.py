@@ -27,7 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from functools import partial
+from functools import cache, partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,10 +41,11 @@ from .found import Found
 from .part import Cut, MatrixPart
 from .ranks import ROOT, Ranks, of_root
 
-# The number of edges of a row that all ranks know. With 32, two and four ranks meet once for each phase of uniform
-# costs (n = 3,000), and 23 and 45 times without. 64 gain nothing.
+# The number of edges of a row that all ranks know. In an emulation of two and four ranks (uniform costs, n = 3,000) a
+# phase takes 1 level with 32, and 23 and 45 levels without. 64 gain nothing.
 WANTED = 32
-# If a phase takes more levels, the duals have moved away from the listed edges, and they are listed anew.
+# If a phase takes more levels, the duals have moved away from the listed edges, and they are listed anew. Products of
+# random numbers (n = 500, two ranks) take 50,783 levels with one list, and 1,493 so.
 LEVELS_OF_A_PHASE = 4
 
 
@@ -97,22 +99,21 @@ class _Said(NamedTuple):
 def _grow(ranks: Ranks, part: MatrixPart, found: Found, forest_of: Callable[[], Forest], bound: Any) -> _Said:
     """Levels until the root says that a phase ends. An error of one rank is raised by all."""
     n, m = part.shape
-    length, root = 2 + m + -(-m // 2), _Root(part, found)
+    length, root, forest = 2 + m + -(-m // 2), cache(partial(_Root, part, found)), cache(forest_of)
     gathered = np.empty(ranks.size * length if ranks.rank == ROOT else 0, part.dual_type)
     starts = [rank * length for rank in range(ranks.size + 1)]
-    forest = labels = None
+    labels = None
     while True:
         message, error = np.zeros(length, part.dual_type), None
         try:
             with found.clock("search"):
-                forest = forest or forest_of()
-                message[1], message[2 : 2 + m], predecessors = forest.close(bound, labels)
+                message[1], message[2 : 2 + m], predecessors = forest().close(bound, labels)
             message[2 + m :].view(np.int32)[:m] = predecessors
         except Exception as raised:
             error = raised
             message[0] = 1
         ranks.gather_rows(message, gathered, starts)
-        answer = found.clocked("augment", lambda: root.answer(gathered.reshape(-1, length)))
+        answer = found.clocked("augment", lambda: root().answer(gathered.reshape(-1, length)))
         told = of_root(ranks, 2 + 2 * n + m, part.dual_type, answer)
         (step, bound), row_match, u, labels = np.split(told, np.cumsum([2, n, n]))
         found.counts["levels"] += 1
@@ -199,18 +200,19 @@ class Forest:
     """The alternating trees of a phase, as this rank knows them: on the device of its costs."""
 
     def __init__(self, part: MatrixPart, found: Found, far: FarEdges) -> None:
-        m, xp, here = part.shape[1], part.xp, part.here
-        self._passes, self._here = part.passes, here
+        n, m = part.shape
+        self._passes, self._here = part.passes, part.here
         free_rows = found.row_match < 0
-        mates = np.full(m, -1, np.int32)
-        mates[found.row_match[~free_rows]] = (~free_rows).nonzero()[0]
         self._frontier = free_rows.nonzero()[0].astype(np.int32)
         self._wanted = len(self._frontier)
-        expanded = np.where(free_rows, 0, part.far).astype(part.dual_type)
-        self._state = ForestState(
-            part.columns.start, here(mates), here(found.u), here(found.v), far,
-            xp.full(m, part.far, part.dual_type), xp.full(m, -1, np.int32), here(expanded),
-        )  # fmt: skip
+        # Two arrays go to the device, since each copy there takes a while.
+        vertices, duals = np.full(2 * m, -1, np.int32), np.full(2 * (n + m), part.far, part.dual_type)
+        vertices[found.row_match[~free_rows]] = (~free_rows).nonzero()[0]
+        duals[:n], duals[n : n + m] = found.u, found.v
+        duals[n + 2 * m :][free_rows] = 0
+        vertices, duals = self._here(vertices), self._here(duals)
+        u, v, label, expanded = (duals[begin:end] for begin, end in pairwise((0, n, n + m, n + 2 * m, 2 * (n + m))))
+        self._state = ForestState(part.columns.start, vertices[:m], u, v, far, label, vertices[m:], expanded)
 
     def close(self, bound: Any, labels: Any) -> tuple[Any, Any, Any]:
         """Algorithm 4 until no row up to the bound is left. `labels` are the least of all ranks, or None at first.

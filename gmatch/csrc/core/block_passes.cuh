@@ -444,9 +444,9 @@ DEVICE void join_labels(Team& team, Count columns, Count shares, const Forest<Du
 }
 
 // Levels from a frontier on, over the columns of the block and the listed edges to others. Rows are expanded about in the
-// order of their labels: in each round the nearest 1 / STEPS of the way to the farthest free column. A row whose label falls is
-// expanded again. With STEPS = 8 two ranks expand 1.1 times the rows that the order of labels needs, and without steps
-// 1.5 times (uniform costs, n = 1,000).
+// order of their labels: in each round those in the nearest 1 / STEPS of the way to the farthest free column. A row whose label
+// falls is expanded again. In an emulation (n = 2,000, two ranks) a row is expanded 19 times in 1,700 rounds in the order of
+// labels, 28 times in 900 rounds with STEPS = 8, and 69 times in 590 rounds without steps.
 template <class Team, class Stored>
 DEVICE void close_forest(Team& team, const DenseCosts<Stored>& costs, const Forest<typename DenseCosts<Stored>::Dual>& forest,
                          const Closing<typename DenseCosts<Stored>::Dual>& closing) {
