@@ -249,9 +249,13 @@ def pick(
     depth: tuple[int, int, int, int | float | None], bounds: Any, threads: int,
 ) -> tuple[Any, Any, int]: ...  # fmt: skip
 def close_forest(
-    costs: Any, stored: str, maximize: bool, limit: int | float | None, next: Any, size: int, u: Any, mate: Any, v: Any,
-    slack: Any, predecessor: Any, covered: Any, reached: Any, brought: Any, theta: int | float, threads: int,
-) -> tuple[int, int | float]: ...  # fmt: skip
+    costs: Any, stored: str, maximize: bool, limit: int | float | None, frontier: tuple[Any, int], first_column: int,
+    mate: Any, u: Any, v: Any, label: Any, predecessor: Any, expanded: Any, far: tuple[Any, Any, Any],
+    bound: int | float, wanted: int, threads: int,
+) -> int | float: ...  # fmt: skip
+def augment_trees(
+    row_match: Any, label: Any, predecessor: Any, theta: int | float, free_keep_duals: bool
+) -> int | float: ...
 def assign_points(
     x: Any, y: Any, metric: str, p: float, doubled: bool, limit: float, whole: bool, unit: float, start_match: Any,
     start_v: Any, row_match: Any, col_match: Any, u: Any, v: Any, smallest: int, threads: int, gap: float,

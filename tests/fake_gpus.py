@@ -10,7 +10,7 @@ import gmatch
 from gmatch import backends, cuda
 from gmatch.assignment.plan import FROM_MINIMA
 from gmatch.backends import cpu, point_costs, uploads
-from gmatch.backends.block_passes import ForestState, HostPasses
+from gmatch.backends.block_passes import FarEdges, ForestState, HostPasses
 from gmatch.backends.protocol import AssignedBatch
 from gmatch.distributed import classical, core, part
 from gmatch.problems import limits, windows
@@ -75,12 +75,12 @@ class FakePasses:
         near = self._host.entries_up_to(most, type(held)(*map(on_host, held)), room)
         return near._replace(places=fake_cupy.fake(near.places), slacks=fake_cupy.fake(near.slacks))
 
-    def close(self, rows, u, forest, theta):
-        here = ForestState(*map(on_host, forest))
-        closed = self._host.close(rows, on_host(u), here, theta)
-        for theirs, changed in zip(forest, here, strict=True):
+    def close(self, rows, forest, bound, wanted):
+        here = ForestState(*map(on_host, forest[:4]), FarEdges(*map(on_host, forest.far)), *map(on_host, forest[5:]))
+        threshold = self._host.close(rows, here, bound, wanted)
+        for theirs, changed in zip(forest[5:], here[5:], strict=True):
             theirs[...] = fake_cupy.fake(changed)
-        return closed
+        return threshold
 
 
 class FakePairs(FakePasses):

@@ -10,9 +10,10 @@ import scipy.sparse
 from conftest import GPU
 
 import gmatch
+from gmatch import _native
 from gmatch.backends import block_passes
 from gmatch.backends.block_passes import Depth, HostPasses
-from gmatch.distributed import classical
+from gmatch.distributed import classical, tree
 from gmatch.distributed import core as core_on_ranks
 from gmatch.distributed import lap as lap_on_ranks
 from gmatch.distributed.ranks import Ranks
@@ -336,6 +337,68 @@ def test_a_row_on_its_way_out_has_no_larger_dual_than_the_band_is_wide(monkeypat
     edges = classical._Edges(np.array([0]), np.array([0]), np.array([0.5]))
     row_match, of_rows, of_columns = root._within(edges, 2.0, np.full(2, -1), np.zeros(2))
     assert (row_match.tolist(), of_rows.tolist(), of_columns.tolist()) == ([0, -1], [0.5, 2], [0, 0])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_tree_with_few_edges_to_other_ranks(family, monkeypatch):
+    """Most paths cross to columns of other ranks by edges that are not listed. Labels fall after a meeting."""
+    monkeypatch.setattr(tree, "WANTED", 1)
+    cost = families(40)[family]
+    result = gmatch.lap(blocks_of(cost, 3), method="tree")
+    assert_proven(cost, result)
+    if family in ("floats", "geometric", "products", "column prices"):
+        assert result.stats["levels"] > 2 * result.stats["phases"]
+
+
+@pytest.mark.parametrize(("family", "levels"), [("wide range", 2.5), ("wide", 2.5), ("geometric", 5)])
+@pytest.mark.parametrize("size", [2, 5])
+def test_ranks_of_a_tree_seldom_meet(size, family, levels):
+    """One level tells what is tight, and one the rest of a phase, since paths cross by listed edges."""
+    cost = families(300)[family]
+    stats = gmatch.lap(blocks_of(cost, size), method="tree").stats
+    assert stats["phases"] < 50
+    assert stats["levels"] < levels * stats["phases"]
+    assert stats["meetings"] < 2 * stats["levels"] + (2 + 2 * size) * (stats["phases"] // 4) + 20
+
+
+def test_edges_to_other_ranks_are_listed_anew(monkeypatch):
+    """Duals of products move away from the edges that were the cheapest at first."""
+    cost = np.outer(*np.random.default_rng(3).random((2, 80)))
+    anew = gmatch.lap(blocks_of(cost, 2), method="tree").stats["levels"]
+    monkeypatch.setattr(tree, "LEVELS_OF_A_PHASE", 10**6)
+    assert 2 * anew < gmatch.lap(blocks_of(cost, 2), method="tree").stats["levels"]
+
+
+@pytest.mark.parametrize(("keep", "theta"), [(False, 8), (True, 6)])
+def test_one_path_of_each_tree(keep, theta):
+    # Rows 0 and 3 are free. Column 0 is the pair of row 1, column 3 of row 2; columns 1, 2, 4 and 5 are free.
+    row_match = np.array([-1, 0, 3, -1], np.int32)
+    labels, predecessors = np.array([2, 5, 6, 1, 6, 9]), np.array([0, 0, 1, 3, 2, 3], np.int32)
+    assert _native.augment_trees(row_match, labels, predecessors, 8, keep) == theta
+    assert row_match.tolist() == [1, 0, 4, 3]
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_a_plateau_of_highest_costs(size, monkeypatch):
+    """Most pairs cost the highest cost. Rows of the core may stay free for it, and are paired at the end."""
+    rng = np.random.default_rng(7)
+    p, q = rng.random((2, 400, 2))
+    cost = np.minimum(np.sqrt(((p[:, None] - q) ** 2).sum(2)), 1 / 12)
+    for matrix in (cost, np.round(cost * 1e4).astype(np.int32), np.where(cost < 1 / 30, cost, 1).astype(np.float32)):
+        result = gmatch.lap(blocks_of(matrix, size))
+        assert_proven(matrix, result)
+        assert result.status == "optimal" and result.stats["method"] == "core"
+        assert result.stats["core_entries"] <= np.count_nonzero(matrix < matrix.max()) + 400
+        assert (result.pair_costs == matrix.max()).any()
+    monkeypatch.setattr(core_on_ranks, "_has_plateau", lambda *given: False)
+    assert gmatch.lap(blocks_of(cost, size)).stats["core_entries"] > np.count_nonzero(cost < cost.max()) + 400
+
+
+def test_forbidden_pairs_leave_no_plateau():
+    """A free row and a free column need not be allowed as a pair."""
+    cost = np.where(np.random.default_rng(2).random((80, 80)) < 0.1, 1.0, 5.0)
+    cost[::2, ::2] = INF
+    assert_proven(cost, gmatch.lap(blocks_of(cost, 3)))
 
 
 def test_a_rank_of_one_row_that_ties_makes_no_band_narrow():

@@ -739,7 +739,7 @@ def test_rows_read_what_the_core_left_out(name: str, device: str) -> None:
 
 
 def test_epsilon_grows_until_chains_of_bids_end(device: str) -> None:
-    """A row's cheapest entries differ by 10^3, and the prices of an optimum by 10^6. The search then has little to do."""
+    """A row's cheapest entries differ by 10^3, prices of an optimum by 10^6. The search then has little to do."""
     rng = np.random.default_rng(0)
     cost = ((rng.permutation(2048)[:, None] - rng.permutation(2048) + 682) ** 2).astype(np.int32)
     # 2,000 to 7,000 levels are usual; 120,000 if epsilon does not grow.

@@ -25,28 +25,28 @@ MOST_SHARES = 64
 NO_COVER = np.empty(0, np.uint8)
 
 
-class ForestState(NamedTuple):
-    """What a rank knows of its columns in a forest of the alternating tree variant; arrays on the block's device.
+class FarEdges(NamedTuple):
+    """Some edges of each row to columns of other ranks, on the block's device."""
 
-    See `ForestColumns` in csrc/core/block_passes.cuh.
+    begins: Any  # int64: for each row and after the last one
+    columns: Any  # int32
+    costs: Any
+
+
+class ForestState(NamedTuple):
+    """What a rank knows of a forest of the alternating tree variant: see `Forest` in csrc/core/block_passes.cuh.
+
+    All columns and rows are of the problem. Arrays lie on the block's device, and `close` changes the last three.
     """
 
+    first_column: int  # of the block
     mate: Any  # int32: -1 of free columns
+    u: Any
     v: Any
-    slack: Any
+    far: FarEdges
+    label: Any
     predecessor: Any  # int32
-    covered: Any  # uint8
-
-
-class Closed(NamedTuple):
-    """What `close` tells of a forest, on the host."""
-
-    brought: Any
-    """For each row 0 or 1, as uint8: whether it has joined the forest."""
-    ends: int
-    """How many tight columns are free."""
-    least: Any
-    """The least slack outside the forest. Far if there is none."""
+    expanded: Any
 
 
 class HeldRows(NamedTuple):
@@ -127,10 +127,11 @@ class BlockPasses(Protocol):
     def overpriced(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
         """Entries of listed rows that cost less than u + v, or nearly so. Entries of other rows may be among them."""
 
-    def close(self, rows: Any, u: Any, forest: ForestState, theta: Any) -> Closed:
-        """A dual step of theta for the columns, then levels until the columns of this block bring no more rows.
+    def close(self, rows: Any, forest: ForestState, bound: Any, wanted: int) -> Any:
+        """Levels of a forest from rows of label 0 on, up to a bound or until `wanted` free columns are nearest.
 
-        `rows`, int32 on the host, are the frontier to begin from. See `close_forest` in csrc.
+        `rows`, int32 on the host, are expanded first. Then rows are expanded whose labels have fallen. Returns up to
+        which label all rows have been expanded. See `close_forest` in csrc.
         """
 
 
@@ -188,12 +189,11 @@ class HostPasses:
         places, costs, overpriced = _native.pick(*self._block, rows, u, v, depth.pick(), bounds, self._threads)
         return Picks(places, overpriced, bounds, costs)
 
-    def close(self, rows: Any, u: Any, forest: ForestState, theta: Any) -> Closed:
-        height = self._shape[0]
-        frontier, reached, brought = np.empty(height, np.int32), np.empty(height, np.uint8), np.empty(height, np.uint8)
+    def close(self, rows: Any, forest: ForestState, bound: Any, wanted: int) -> Any:
+        frontier = np.empty(self._shape[0], np.int32)
         frontier[: len(rows)] = rows
-        theta = self._dual_type(theta).item()
-        ends, least = _native.close_forest(
-            *self._block, frontier, len(rows), u, *forest, reached, brought, theta, self._threads
-        )
-        return Closed(brought, ends, least)
+        bound = self._dual_type(bound).item()
+        return _native.close_forest(
+            *self._block, (frontier, len(rows)), forest.first_column, forest.mate, forest.u, forest.v, forest.label,
+            forest.predecessor, forest.expanded, tuple(forest.far), bound, wanted, self._threads,
+        )  # fmt: skip

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import _native
-from .block_passes import MOST_SHARES, STRATA, Closed, Depth, ForestState, HeldRows, Near, Picks, listed
+from .block_passes import MOST_SHARES, STRATA, Depth, ForestState, HeldRows, Near, Picks, listed
 from .catalogue import BLOCK_PASSES
 from .gpu import DENSE_COSTS, GRID_BLOCK_SIZE, INFINITE, Words, c_type, cupy, entry_point, strides_of
 from .layouts import Layout
 
-BLOCK_PASS, FOREST_COLUMNS = Layout("BlockPass"), Layout("ForestColumns")
+BLOCK_PASS, FOREST = Layout("BlockPass"), Layout("Forest")
 
 
 class GpuPasses:
@@ -75,65 +75,37 @@ class GpuPasses:
         places.sort()
         return places
 
-    def close(self, rows: Any, u: Any, forest: ForestState, theta: Any) -> Closed:
-        closing = self._closing
-        listed, columns = closing.listed(rows), closing.columns(forest)
-        frontier = BLOCK_PASS.pack(
-            rows=listed, num_listed=len(rows), u=u.data.ptr, v=forest.v.data.ptr, covered=forest.covered.data.ptr
-        )
-        self._run("close", frontier, columns, self._dual_type(theta), *closing.told_and_next)
-        return closing.read()
+    def close(self, rows: Any, forest: ForestState, bound: Any, wanted: int) -> Any:
+        memory = self._memory_to_close
+        memory.next[: len(rows)] = cupy.asarray(rows)
+        far, (least, at_least) = forest.far, memory.shares
+        packed = FOREST.pack(
+            num_rows=len(forest.u), num_columns=len(forest.v), first_column=forest.first_column,
+            mate=forest.mate.data.ptr, u=forest.u.data.ptr, v=forest.v.data.ptr, label=forest.label.data.ptr,
+            predecessor=forest.predecessor.data.ptr, expanded=forest.expanded.data.ptr, begins=far.begins.data.ptr,
+            far_columns=far.columns.data.ptr, far_costs=far.costs.data.ptr, least=least.data.ptr,
+            at_least=at_least.data.ptr, shares=MOST_SHARES,
+        )  # fmt: skip
+        self._run(
+            "close", packed, memory.next, np.int64(len(rows)), self._dual_type(bound), np.int64(wanted),
+            memory.limits, memory.within, memory.lengths, memory.threshold,
+        )  # fmt: skip
+        return memory.threshold.get()[0]
 
     @cached_property
-    def _closing(self) -> _Closing:
-        return _Closing(self._shape, self._dual_type)
+    def _memory_to_close(self) -> _MemoryToClose:
+        (rows, columns), dual_type = self._shape, self._dual_type
+        shares = cupy.empty(MOST_SHARES * columns, dual_type), cupy.empty(MOST_SHARES * columns, np.int32)
+        limits, within, lengths = cupy.empty(4, dual_type), cupy.empty(2, np.int64), cupy.empty(2, np.int32)
+        return _MemoryToClose(cupy.empty(rows, np.int32), shares, limits, within, lengths, cupy.empty(1, dual_type))
 
 
-class _Closing:
-    """Memory that `close` works in, and what it tells the host in one copy. Kept from call to call."""
+class _MemoryToClose(NamedTuple):
+    """Memory that `close` works in, kept from call to call: see `Closing` in csrc/core/block_passes.cuh."""
 
-    def __init__(self, shape: tuple[int, int], dual_type: Any) -> None:
-        self._rows, columns = shape
-        self._dual_type = dual_type
-        self._words = words = -(-self._rows // 8)
-        self._told, self._reached = cupy.empty(words + 2, np.int64), cupy.empty(self._rows, np.uint8)
-        next_rows, lengths = cupy.empty(self._rows, np.int32), cupy.empty(2, np.int32)
-        self._shares = cupy.empty(MOST_SHARES * columns, dual_type), cupy.empty(MOST_SHARES * columns, np.int32)
-        # The GPU reads the frontier in memory of the host, since mostly it has a few rows.
-        self._frontier = _pinned(max(1, self._rows), np.int32)
-        self._on_host = _pinned(words + 2, np.int64)
-        self.told_and_next = self._told, np.uint64(self._told.data.ptr + 8 * (words + 1)), next_rows, lengths
-        """The last arguments of the program."""
-        self._of: tuple[Any, Any] = (None, None)  # a forest, and its columns as the program reads them
-
-    def listed(self, rows: Any) -> int:
-        """The address of a copy of some rows."""
-        self._frontier[: len(rows)] = rows
-        return int(self._frontier.ctypes.data)
-
-    def columns(self, forest: ForestState) -> Any:
-        """A `ForestColumns` of csrc."""
-        if self._of[0] is not forest:
-            least, at_least = self._shares
-            packed = FOREST_COLUMNS.pack(
-                num_rows=self._rows, mate=forest.mate.data.ptr, v=forest.v.data.ptr, slack=forest.slack.data.ptr,
-                predecessor=forest.predecessor.data.ptr, covered=forest.covered.data.ptr,
-                reached=self._reached.data.ptr, ends=self._told.data.ptr + 8 * self._words, least=least.data.ptr,
-                at_least=at_least.data.ptr, shares=MOST_SHARES,
-            )  # fmt: skip
-            self._of = forest, packed
-        return self._of[1]
-
-    def read(self) -> Closed:
-        """Waits for the program."""
-        copy, stream = cupy.cuda.runtime.memcpyAsync, cupy.cuda.get_current_stream()
-        to_host = cupy.cuda.runtime.memcpyDeviceToHost
-        copy(self._on_host.ctypes.data, self._told.data.ptr, self._told.nbytes, to_host, stream.ptr)
-        stream.synchronize()
-        brought = self._on_host.view(np.uint8)[: self._rows].copy()
-        return Closed(brought, int(self._on_host[-2]), self._on_host[-1:].view(self._dual_type)[0])
-
-
-def _pinned(length: int, dtype: Any) -> Any:
-    """An array on the host that GPUs can read and write."""
-    return np.frombuffer(cupy.cuda.alloc_pinned_memory(length * np.dtype(dtype).itemsize), dtype, length)
+    next: Any
+    shares: tuple[Any, Any]
+    limits: Any
+    within: Any
+    lengths: Any
+    threshold: Any

@@ -263,7 +263,7 @@ BLOCK_PASSES = Program(
         ),
         "512",
     ),
-    structs=("DenseCosts", "BlockPass", "ForestColumns"),
+    structs=("DenseCosts", "BlockPass", "Forest"),
     macros={"COSTS": "DenseCosts<{cost}>"},
     title="block-passes-{type}",
     rows=(COSTS,),

@@ -1,193 +1,289 @@
 """The alternating tree variant of the Hungarian algorithm on several ranks, as in section 5 of Date and Nagi 2016.
 
-    1  Initialization     each rank holds some columns of the costs, with their slacks and predecessors
+    1  Initialization     each rank holds some columns of the costs, with all rows
     2  Initial reduction  as in `classical`
     3  Optimality check   every rank knows all pairs, so it needs no message
-    4  Search             each rank expands the frontier's rows over its columns (Algorithm 4); columns that turn tight
-                          bring their rows to the next frontier, which all ranks learn together. After the last level
-                          the root gathers the predecessors; reverse and augmentation passes run there
-    5  Dual update        the least slack of all ranks' columns updates the duals everywhere (Algorithm 9)
+    4  Search             each rank expands the frontier's rows over its columns (Algorithm 4). The root gathers
+                          how far the ranks came, and broadcasts it: the next frontier. It gathers the predecessors,
+                          too; reverse and augmentation passes run on the root
+    5  Dual update        the root combines the dual steps of all ranks' columns, theta (Algorithm 9), and broadcasts
+                          the duals and the pairs
 
-Three things differ.
+Three things differ, so that ranks seldom meet.
 
-- The paper gathers the rows of a frontier as lists and broadcasts them. Here each rank sends all others a bitmap of
-  n / 8 bytes, with its least slack in the same message.
-- The paper's ranks meet at each level of the trees. Here a rank first expands all rows that its own columns bring, and
-  then meets the others: once for each time that a path goes from columns of one rank to columns of another.
-- A column that a dual update makes tight joins the forest at once, since its slack is known. The paper expands its
-  predecessor again.
+- The paper's ranks meet for each dual step, theta, and for each level between two steps. Here a column has a label: the
+  sum of the dual steps after which it is tight. A column whose label is known brings its row at once. If another rank
+  then finds a shorter path, the label falls, and the row is expanded again. So ranks go on alone, and meet when no row
+  is left up to a bound. The first bound of a phase is the theta of the last phase. With a bound that rises from label
+  to label this is the paper's scheme.
+- Paths cross to columns of other ranks. Each rank also knows WANTED edges of each row, with the cheapest columns of all
+  ranks. With these it mostly finds the labels of other ranks' columns without a message. Other edges of these columns
+  are read by their rank alone.
+- The paper ends a phase at the first free column that is tight. Here a phase reaches as many free columns as there
+  are free rows, and augments along a path of each tree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from enum import IntEnum
+from functools import cache, partial
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import _native
 from ..arrays import to_host
-from ..backends.block_passes import ForestState
-from ..cardinality.matching import max_matching
+from ..backends.block_passes import Depth, FarEdges, ForestState
 from .classical import reduced_duals
 from .found import Found
 from .part import Cut, MatrixPart
-from .ranks import Ranks, of_root
+from .ranks import ROOT, Ranks, of_root
+
+# The number of edges of a row that all ranks know. In an emulation of two and four ranks (uniform costs, n = 3,000) a
+# phase takes 1 level with 32, and 23 and 45 levels without. 64 gain nothing.
+WANTED = 32
+# If a phase takes more levels, the duals have moved away from the listed edges, and they are listed anew. Products of
+# random numbers (n = 500, two ranks) take 50,783 levels with one list, and 1,493 so.
+LEVELS_OF_A_PHASE = 4
 
 
 def tree(ranks: Ranks, part: MatrixPart, v: Any = None) -> Found:
     """The cheapest assignment; `v` are duals of the columns to start from, for square problems.
 
-    O(n**2 m / ranks) work at worst on each rank, O(n + m) memory.
+    O(n**2 m / ranks) work at worst on each rank, O(n + m) memory for each rank.
     """
     n, m = part.shape
-    u, v = reduced_duals(ranks, part, v)
-    found = Found(np.full(n, -1, np.int32), u, v)
-    impossible = u == part.far
+    found = Found(np.full(n, -1, np.int32), *reduced_duals(ranks, part, v))
+    impossible = found.u == part.far
     if impossible.any():
         alone = np.zeros(n, np.bool_)
         alone[impossible.argmax()] = True
         found.witness = alone, np.zeros(m, np.bool_)
         return found
-    starts = np.cumsum([0, *ranks.agree(part.costs.shape[1])]).tolist()
+    far, levels, bound = _far_edges(ranks, part, found), 0, part.dual_type(0)
     while (found.row_match < 0).any():
         found.counts["phases"] += 1
-        forest = Forest(part, found)
-        if not _grow(ranks, forest, found):
-            found.witness = forest.in_forest, _of_all(ranks, forest.covered, starts) > 0
+        if found.counts["levels"] - levels > LEVELS_OF_A_PHASE:
+            far = _far_edges(ranks, part, found)
+        levels = found.counts["levels"]
+        said = _grow(ranks, part, found, partial(Forest, part, found, far), bound)
+        if said.step == Step.NO_PATH:
+            found.witness = said.u < part.far, said.v < part.far
             return found
-        found.v[part.columns] = forest.v
-        _augment(ranks, forest, found, starts)
-    found.v = _of_all(ranks, found.v[part.columns], starts)
+        found.row_match, found.u, found.v, bound = said.row_match.astype(np.int32), said.u, said.v, said.bound
+        found.counts["dual_steps"] += int(bound > 0)
     return found
 
 
-def _grow(ranks: Ranks, forest: Forest, found: Found) -> bool:
-    """Levels and dual updates until a free column is reached; False if no edge leaves the forest."""
-    work = partial(forest.close, (found.row_match < 0).nonzero()[0])
-    while True:
-        said = _contract(ranks, forest, found, work)
-        while said.frontier is not None:
-            said = _contract(ranks, forest, found, partial(forest.close, said.frontier))
-        if said.ends:
-            return True
-        if said.least == forest.part.far:
-            return False
-        found.counts["dual_steps"] += 1
-        found.u[forest.in_forest] += said.least
-        work = partial(forest.lower, said.least, found.u)
+class Step(IntEnum):
+    """What all ranks do next."""
+
+    GO_ON = 0  # up to the bound, from the labels of the columns in the place of v
+    PAIR = 1  # take pairs and duals; the bound is theta
+    NO_PATH = 2  # no free column is reached; labels of rows and columns in the place of u and v
+    FAIL = 3  # a rank has raised an error
 
 
 class _Said(NamedTuple):
-    """What the ranks have told each other of their forests."""
+    """What the root says after a level."""
 
-    frontier: Any  # the rows that other ranks have reached; None if no rank has reached any
-    ends: bool  # whether any tight column is free
-    least: Any  # the least slack outside the forest, where no rank has reached any row
-
-
-def _contract(ranks: Ranks, forest: Forest, found: Found, work: Callable[[], tuple[Any, int, Any]]) -> _Said:
-    """What all ranks have reached since the last meeting. Each rank sends one message: a bitmap and two numbers.
-
-    An error of one rank is raised by all.
-    """
-    n, dual_type = len(forest.in_forest), forest.part.dual_type
-    brought: Any = None
-    message, error = np.zeros(3 + -(-n // 64), np.int64), None
-    try:
-        brought, message[1], message[2:3].view(dual_type)[0] = found.clocked("search", work)()
-        message[3:].view(np.uint8)[: -(-n // 8)] = np.packbits(brought)
-    except Exception as raised:
-        error = raised
-        message[0] = 1
-    messages = ranks.all_gather(message)
-    together = np.bitwise_or.reduce(messages, axis=0)
-    if together[0] != 0:
-        ranks.agree(error)
-    found.counts["levels"] += 1
-    if not together[3:].any():
-        return _Said(None, bool(together[1]), messages[:, 2].copy().view(dual_type).min())
-    reached = np.unpackbits(together[3:].view(np.uint8))[:n]
-    np.logical_or(forest.in_forest, reached, out=forest.in_forest)
-    return _Said((reached > brought).nonzero()[0], bool(together[1]), forest.part.far)
+    step: Step
+    bound: Any
+    row_match: Any
+    u: Any
+    v: Any
 
 
-def _of_all(ranks: Ranks, own: Any, starts: list[int]) -> Any:
-    """One vector of all columns, on all ranks, from what each rank knows of its own columns."""
-    whole = np.zeros(starts[-1], own.dtype)
-    ranks.gather_rows(own, whole, starts)
-    ranks.broadcast(whole)
-    return whole
+def _grow(ranks: Ranks, part: MatrixPart, found: Found, forest_of: Callable[[], Forest], bound: Any) -> _Said:
+    """Levels until the root says that a phase ends. An error of one rank is raised by all."""
+    n, m = part.shape
+    length, root, forest = 2 + m + -(-m // 2), cache(partial(_Root, part, found)), cache(forest_of)
+    gathered = np.empty(ranks.size * length if ranks.rank == ROOT else 0, part.dual_type)
+    starts = [rank * length for rank in range(ranks.size + 1)]
+    labels = None
+    while True:
+        message, error = np.zeros(length, part.dual_type), None
+        try:
+            with found.clock("search"):
+                message[1], message[2 : 2 + m], predecessors = forest().close(bound, labels)
+            message[2 + m :].view(np.int32)[:m] = predecessors
+        except Exception as raised:
+            error = raised
+            message[0] = 1
+        ranks.gather_rows(message, gathered, starts)
+        answer = found.clocked("augment", lambda: root().answer(gathered.reshape(-1, length)))
+        told = of_root(ranks, 2 + 2 * n + m, part.dual_type, answer)
+        (step, bound), row_match, u, labels = np.split(told, np.cumsum([2, n, n]))
+        found.counts["levels"] += 1
+        if step == Step.FAIL:
+            ranks.agree(error)
+        if step != Step.GO_ON:
+            return _Said(Step(int(step)), bound, row_match, u, labels)
 
 
-def _augment(ranks: Ranks, forest: Forest, found: Found, starts: list[int]) -> None:
-    """The reverse and augmentation passes, on the root, along the predecessors of all columns."""
-    predecessors = np.full(starts[-1], -1, np.int32)
-    ranks.gather_rows(forest.predecessors_in_forest(), predecessors, starts)
-    n = len(found.row_match)
-    augmented = found.clocked("augment", partial(along_predecessors, found.row_match, predecessors))
-    found.row_match = of_root(ranks, n, np.int32, augmented)
+class _Root:
+    """The root's view of a phase: the least labels of all ranks, and their predecessors."""
 
+    def __init__(self, part: MatrixPart, found: Found) -> None:
+        n, m = part.shape
+        self._far, self._found = part.far, found
+        self._labels, self._predecessors = np.full(m, part.far, part.dual_type), np.full(m, -1, np.int32)
+        matched = found.row_match >= 0
+        self._is_free = np.ones(m, np.bool_)
+        self._is_free[found.row_match[matched]] = False
+        self._wanted = int(n - matched.sum())
 
-def along_predecessors(row_match: Any, predecessors: Any) -> Any:
-    """A larger matching, by one path of each tree. A largest matching along the trees' edges has no more pairs."""
-    n, m = len(row_match), len(predecessors)
-    matched, reached = (row_match >= 0).nonzero()[0], (predecessors >= 0).nonzero()[0]
-    # A matched row joins the forest after its column, so it is not the column's predecessor: no edge is there twice.
-    rows = np.concatenate([matched, predecessors[reached]])
-    columns = np.concatenate([row_match[matched], reached])
-    keys = rows * m + columns
-    keys.sort()
-    indptr = np.concatenate([[0], np.bincount(rows, minlength=n).cumsum()])
-    return max_matching((indptr, (keys % m).astype(np.int32), (n, m)), initial=row_match).row_match
+    def answer(self, messages: Any) -> Any:
+        """All that the root says: see `_Said`. A row of `messages` is the message of a rank."""
+        m = len(self._labels)
+        if messages[:, 0].any():
+            return self._told(Step.FAIL, 0)
+        theta = self._theta_of(messages[:, 2 : 2 + m], messages[:, 2 + m :].view(np.int32))
+        if not self._is_found(messages, theta):
+            return self._told(Step.GO_ON, theta, v=self._labels)
+        if theta == self._far:
+            reached = self._labels[self._is_free & (self._labels < self._far)]
+            if not len(reached):
+                return self._told(Step.NO_PATH, 0, u=self._row_labels(), v=self._labels)
+            theta = reached.max()
+        return self._augmented(theta)
+
+    def _theta_of(self, labels: Any, predecessors: Any) -> Any:
+        """Takes the labels of all ranks. Returns up to which label the phase goes; far if too few columns are reached.
+
+        If ranks tie, the lowest one has found all columns, so that predecessors make no circle.
+        """
+        least = labels.min(axis=0)
+        fallen = (least < self._labels).nonzero()[0]
+        self._predecessors[fallen] = predecessors[labels[:, fallen].argmin(axis=0), fallen]
+        self._labels = least
+        of_free = least[self._is_free]
+        if len(of_free) < self._wanted:
+            return self._far
+        return np.partition(of_free, self._wanted - 1)[self._wanted - 1]
+
+    def _is_found(self, messages: Any, theta: Any) -> bool:
+        """Whether all ranks have found these labels, and expanded all rows up to theta."""
+        near = (~self._is_free & (self._labels <= theta) & (self._labels < self._far)).nonzero()[0]
+        least = self._labels[near]
+        return bool((messages[:, 2 + near] == least).all() and (messages[:, 1:2] >= least).all())
+
+    def _augmented(self, theta: Any) -> Any:
+        """The pairs along a path of each tree, and the duals after all dual steps of the phase (Algorithm 9).
+
+        In a problem with more columns than rows a free column keeps its dual, unless it gets a pair.
+        """
+        found, labels, row_match = self._found, self._labels, self._found.row_match.copy()
+        is_wide = len(row_match) < len(labels)
+        theta = _native.augment_trees(row_match, labels, self._predecessors, theta.item(), is_wide)
+        u = found.u + (theta - self._row_labels()).clip(0)
+        return self._told(Step.PAIR, theta, row_match=row_match, u=u, v=found.v - (theta - labels).clip(0))
+
+    def _row_labels(self) -> Any:
+        """The labels of all rows: 0 of free ones, the label of the pair's column of others."""
+        row_match = self._found.row_match
+        return np.where(row_match < 0, 0, self._labels[row_match])
+
+    def _told(self, step: Step, bound: Any, **parts: Any) -> Any:
+        """The numbers of a `_Said`; zeros for parts that are not given."""
+        n, m = len(self._found.u), len(self._labels)
+        told = np.zeros(2 + 2 * n + m, self._labels.dtype)
+        told[0], told[1] = step, bound
+        for name, part in zip(("row_match", "u", "v"), np.split(told[2:], (n, 2 * n)), strict=True):
+            part[...] = parts.get(name, 0)
+        return told
 
 
 class Forest:
-    """The alternating trees of a phase: rows of all ranks and columns of this rank, on the device of its costs."""
+    """The alternating trees of a phase, as this rank knows them: on the device of its costs."""
 
-    def __init__(self, part: MatrixPart, found: Found) -> None:
-        xp, width = part.xp, part.costs.shape[1]
-        self.part = part
-        self.in_forest = found.row_match < 0
-        mates = np.full(part.shape[1], -1, np.int32)
-        matched = (~self.in_forest).nonzero()[0]
-        mates[found.row_match[matched]] = matched
-        self._state = ForestState(
-            part.here(mates[part.columns]), part.here(found.v[part.columns]), xp.full(width, part.far, part.dual_type),
-            xp.full(width, -1, np.int32), xp.zeros(width, np.uint8),
-        )  # fmt: skip
-        self._u = part.here(found.u)
+    def __init__(self, part: MatrixPart, found: Found, far: FarEdges) -> None:
+        n, m = part.shape
+        self._passes, self._here = part.passes, part.here
+        free_rows = found.row_match < 0
+        self._frontier = free_rows.nonzero()[0].astype(np.int32)
+        self._wanted = len(self._frontier)
+        # Two arrays go to the device, since each copy there takes a while.
+        vertices, duals = np.full(2 * m, -1, np.int32), np.full(2 * (n + m), part.far, part.dual_type)
+        vertices[found.row_match[~free_rows]] = (~free_rows).nonzero()[0]
+        duals[:n], duals[n : n + m] = found.u, found.v
+        duals[n + 2 * m :][free_rows] = 0
+        vertices, duals = self._here(vertices), self._here(duals)
+        u, v, label, expanded = (duals[begin:end] for begin, end in pairwise((0, n, n + m, n + 2 * m, 2 * (n + m))))
+        self._state = ForestState(part.columns.start, vertices[:m], u, v, far, label, vertices[m:], expanded)
 
-    @property
-    def v(self) -> Any:
-        """Duals of this rank's columns."""
-        return to_host(self._state.v)
+    def close(self, bound: Any, labels: Any) -> tuple[Any, Any, Any]:
+        """Algorithm 4 until no row up to the bound is left. `labels` are the least of all ranks, or None at first.
 
-    @property
-    def covered(self) -> Any:
-        """0 or 1 of each of this rank's columns: whether it is tight, matched, and in the forest."""
-        return to_host(self._state.covered)
-
-    def close(self, frontier: Any, theta: Any = 0) -> tuple[Any, int, Any]:
-        """Algorithm 9 for the columns if theta is not 0, then Algorithm 4 until no column of this rank adds to it.
-
-        The rows of a frontier lower slacks of columns outside the forest, and become their predecessors. Then tight
-        matched columns join the forest, and bring the next frontier. Returns three things: the rows that were brought
-        (0 or 1 of each), how many tight columns are free, and the least slack outside the forest. The last is far if
-        rows were brought, since other ranks go on with these.
+        Returns up to which label that is so, and the labels and predecessors of all columns.
         """
-        closed = self.part.passes.close(frontier.astype(np.int32), self._u, self._state, theta)
-        return closed.brought, closed.ends, self.part.far if closed.brought.any() else closed.least
+        if labels is not None:
+            self._state.label[...] = self._here(labels)
+        frontier, self._frontier = self._frontier, self._frontier[:0]
+        threshold = self._passes.close(frontier, self._state, bound, self._wanted)
+        return threshold, to_host(self._state.label), to_host(self._state.predecessor)
 
-    def lower(self, theta: Any, u: Any) -> tuple[Any, int, Any]:
-        """A dual step: `u` are the new duals of the rows. Returns what `close` returns."""
-        self._u = self.part.here(u)
-        return self.close(np.empty(0, np.int32), theta)
 
-    def predecessors_in_forest(self) -> Any:
-        """The predecessors of tight columns, covered or free; -1 for others."""
-        tight = (self._state.covered > 0) | (self._state.slack == 0)
-        return to_host(self.part.xp.where(tight, self._state.predecessor, -1).astype(np.int32))
+class _Listed(NamedTuple):
+    """Edges of one rank: row * columns + column in the problem, and what they cost."""
+
+    keys: Any
+    costs: Any
+
+
+def _far_edges(ranks: Ranks, part: MatrixPart, found: Found) -> FarEdges:
+    """The edges of each row to columns of other ranks that this rank knows: see WANTED. An error is raised by all."""
+    xp = part.xp
+    own = _Listed(xp.empty(0, np.int64), xp.empty(0, part.dual_type))
+    note: int | Exception
+    try:
+        if part.costs.size and ranks.size > 1:
+            own = _cheapest_edges(part, found)
+        note = len(own.keys)
+    except Exception as raised:
+        note = raised
+    lengths = ranks.agree(note)
+    for rank in range(ranks.size if sum(lengths) else 0):
+        gathered = [ranks.gather_lengths(each, lengths, rank) for each in own]
+        if rank == ranks.rank:
+            keys, costs = gathered
+    if not sum(lengths):
+        keys, costs = own
+    edges: FarEdges = ranks.done_by_all(lambda: _of_others(part, keys, costs))
+    return edges
+
+
+def _of_others(part: MatrixPart, keys: Any, costs: Any) -> FarEdges:
+    """The listed edges to columns of other ranks, by rows."""
+    xp, (n, m) = part.xp, part.shape
+    columns = keys % m
+    is_far = (columns < part.columns.start) | (columns >= part.columns.stop)
+    keys, costs = keys[is_far], costs[is_far]
+    order = keys.argsort()
+    keys, costs = keys[order], costs[order]
+    begins = xp.searchsorted(keys, xp.arange(n + 1) * m).astype(np.int64)
+    return FarEdges(begins, (keys % m).astype(np.int32), costs)
+
+
+def _cheapest_edges(part: MatrixPart, found: Found) -> _Listed:
+    """The edges of least slack of each row to this rank's columns: about its share of WANTED, and more if some tie."""
+    xp, (n, width) = part.xp, part.extent
+    u, v = part.own(found.u, found.v)
+    picks = part.passes.price(part.all_rows(), v, Depth(0, part.share, part.limit))
+    places, costs = picks.places, part.entries(picks.places) if picks.costs is None else picks.costs
+    rows = places // width
+    slacks = costs - v[places % width] - u[rows]
+    at = xp.arange(len(places)) - xp.searchsorted(places, xp.arange(n) * width)[rows]
+    wanted = -(-WANTED * width // part.shape[1])
+    if len(places) and int(at.max()) >= wanted:
+        of_rows = xp.full((n, int(at.max()) + 1), part.far, part.dual_type)
+        of_rows[rows, at] = slacks
+        of_rows.sort(axis=1)
+        nearest = slacks <= of_rows[:, wanted - 1][rows]
+        places, costs = places[nearest], costs[nearest]
+    return _Listed(part.numbered(places), costs)
 
 
 def split_by_columns(ranks: Ranks, part: MatrixPart) -> MatrixPart:

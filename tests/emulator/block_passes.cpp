@@ -142,87 +142,129 @@ static std::string judge_overpriced(const Given& given) {
   });
 }
 
-// What a rank knows of a forest: of its columns, and which rows they have brought.
-struct Forest {
-  std::vector<Vertex> mate, predecessor;
-  std::vector<Dual> v, slack;
-  std::vector<unsigned char> covered, brought;
-  Count ends;
-  Dual least;
+// A forest in which the block has the middle columns, and far edges lead to all others.
+struct State {
+  std::vector<Vertex> mate, predecessor, far_columns;
+  std::vector<Dual> v, label, expanded, far_costs;
+  std::vector<Count> begins;
 };
 
-// Column after column, row after row.
-static void close_plainly(const Given& given, Dual theta, Forest& forest) {
-  std::vector<Vertex> frontier = given.rows;
-  const Vertex columns = given.matrix.columns;
-  for (Vertex column = 0; column < columns; ++column) {
-    if (forest.covered[column]) forest.v[column] -= theta;
-    else if (forest.slack[column] < given.costs.infinite()) forest.slack[column] = std::max(forest.slack[column] - theta, Dual{0});
-  }
-  forest.brought.assign(given.matrix.rows, 0);
-  do {
-    std::set<Vertex> next;
-    forest.ends = 0;
-    for (Vertex column = 0; column < columns; ++column) {
-      if (forest.covered[column]) continue;
-      for (const Vertex row : frontier) {
-        const Dual slack = given.costs.at(row, column) - forest.v[column] - given.u[row];
-        forest.slack[column] = std::min(forest.slack[column], std::max(slack, Dual{0}));
-      }
-      if (forest.slack[column] != 0) continue;
-      if (forest.mate[column] == NONE) ++forest.ends;
-      else forest.covered[column] = 1, next.insert(forest.mate[column]);
+static State draw_state(const Given& given, Random& random, Vertex first, Vertex columns) {
+  const Vertex rows = given.matrix.rows;
+  const Dual infinite = given.costs.infinite();
+  State state{std::vector<Vertex>(columns, NONE), std::vector<Vertex>(columns, NONE), {}, draw_numbers(random, columns),
+              std::vector<Dual>(columns, infinite), std::vector<Dual>(rows, 0), {}, {0}};
+  std::copy(given.v.begin(), given.v.end(), state.v.begin() + first);
+  for (Vertex row = 0; row < rows; ++row) {
+    if (row < columns && random() % 3 != 0) {  // each row is the mate of one column at most
+      state.mate[(row + 5) % columns] = row;
+      state.expanded[row] = infinite;
     }
-    for (const Vertex row : next) forest.brought[row] = 1;
-    frontier.assign(next.begin(), next.end());
-  } while (!frontier.empty());
-  forest.least = given.costs.infinite();
-  for (Vertex column = 0; column < columns; ++column) {
-    if (!forest.covered[column]) forest.least = std::min(forest.least, forest.slack[column]);
+    for (Vertex column = 0; column < columns; ++column) {
+      if ((column >= first && column < first + given.matrix.columns) || random() % 3 == 0) continue;
+      state.far_columns.push_back(column);
+      state.far_costs.push_back(static_cast<Dual>(random() % 40));
+    }
+    state.begins.push_back(static_cast<Count>(state.far_columns.size()));
+  }
+  for (Dual& label : state.label) {  // as other ranks have told them
+    if (random() % 6 == 0) label = static_cast<Dual>(random() % 90);
+  }
+  return state;
+}
+
+// The labels without any bound, edge after edge until none falls; and calls use(row, column, cost) for each edge.
+template <class Use>
+static void each_edge(const Given& given, const State& state, Vertex first, Use use) {
+  for (Vertex row = 0; row < given.matrix.rows; ++row) {
+    for (Vertex column = 0; column < given.matrix.columns; ++column) use(row, first + column, given.costs.at(row, column));
+    for (Count at = state.begins[row]; at < state.begins[row + 1]; ++at) use(row, state.far_columns[at], state.far_costs[at]);
   }
 }
 
-static std::string judge_closing(const Given& given, Random& random) {
-  const Vertex rows = given.matrix.rows, columns = given.matrix.columns;
-  const Count shares = 1 + static_cast<Count>(random() % 5);
-  const Dual theta = static_cast<Dual>(random() % 3);
-  std::vector<Vertex> at_least(shares * columns), next(rows), lengths(2, 77);
-  std::vector<Dual> least(shares * columns);
-  std::vector<unsigned char> reached(rows, 9);
-  Forest expected{std::vector<Vertex>(columns, NONE), std::vector<Vertex>(columns, NONE), given.v,
-                  std::vector<Dual>(columns, given.costs.infinite()), given.covered, std::vector<unsigned char>(rows, 9), 77, 77};
-  for (Vertex row = 0; row < std::min(rows, columns); ++row) {  // each row is the mate of one column at most
-    if (random() % 3 != 0) expected.mate[(row + 5) % columns] = row;
+static std::vector<Dual> labels_plainly(const Given& given, const State& state, Vertex first) {
+  std::vector<Dual> label = state.label, of_row = state.expanded;
+  for (bool falls = true; falls;) {
+    falls = false;
+    for (Vertex column = 0; column < static_cast<Vertex>(label.size()); ++column) {
+      if (state.mate[column] != NONE) of_row[state.mate[column]] = label[column];
+    }
+    each_edge(given, state, first, [&](Vertex row, Vertex column, Dual cost) {
+      if (!(of_row[row] < given.costs.infinite()) || !(cost < given.costs.infinite())) return;
+      const Dual here = std::max(cost - state.v[column] - given.u[row], Dual{0}) + of_row[row];
+      if (!(here < label[column])) return;
+      label[column] = here;
+      falls = true;
+    });
   }
-  for (Dual& here : expected.slack) {
-    if (random() % 3 == 0) here = static_cast<Dual>(random() % 9);
-  }
-  Forest found = expected;
-  const ForestColumns<Dual> columns_of_forest{
-      rows, found.mate.data(), found.v.data(), found.slack.data(), found.predecessor.data(), found.covered.data(),
-      reached.data(), &found.ends, least.data(), at_least.data(), shares};
-  BlockPass<Dual> pass = given.pass;
-  pass.v = found.v.data();
-  pass.covered = found.covered.data();
-  emulator::launch(given.launch, [&] {
-    close_grid(given.costs, pass, columns_of_forest, theta, found.brought.data(), &found.least, next.data(), lengths.data(),
-               arrivals);
-  });
-  close_plainly(given, theta, expected);
-  if (found.v != expected.v) return "another dual of a column";
-  if (found.slack != expected.slack) return "another slack";
-  if (found.covered != expected.covered) return "another cover";
-  if (found.brought != expected.brought) return "other rows brought";
-  if (found.ends != expected.ends) return "another number of ends";
-  if (found.least != expected.least) return "another least slack";
+  return label;
+}
+
+static std::string judge_labels(const Given& given, const State& before, const State& after, Vertex first, Dual threshold) {
+  const std::vector<Dual> exact = labels_plainly(given, before, first);
+  const Vertex columns = static_cast<Vertex>(exact.size());
   for (Vertex column = 0; column < columns; ++column) {
-    const Vertex row = found.predecessor[column];
+    if (after.label[column] < exact[column]) return "a label below the shortest path";
+    if (exact[column] <= threshold && after.label[column] != exact[column]) return "a label above the shortest path";
+    const Vertex mate = before.mate[column], row = after.predecessor[column];
+    if (mate != NONE && after.label[column] <= threshold && after.label[column] < given.costs.infinite() &&
+        after.expanded[mate] != after.label[column]) {
+      return "a row that was not expanded";
+    }
+    if ((row != NONE) != (after.label[column] < before.label[column])) return "a predecessor of a label that did not fall";
     if (row == NONE) continue;
-    if (std::max(given.costs.at(row, column) - found.v[column] - given.u[row], Dual{0}) > found.slack[column]) {
-      return "another predecessor";
+    bool is_edge = false;
+    each_edge(given, before, first, [&](Vertex from, Vertex to, Dual cost) {
+      if (from != row || to != column) return;
+      is_edge |= std::max(cost - before.v[column] - given.u[row], Dual{0}) + after.expanded[row] <= after.label[column];
+    });
+    if (!is_edge) return "a predecessor that is none";
+    Vertex steps = 0;
+    for (Vertex here = column; here != NONE && after.predecessor[here] != NONE; ++steps) {
+      if (steps > columns) return "predecessors in a circle";
+      const auto at = std::find(before.mate.begin(), before.mate.end(), after.predecessor[here]);
+      here = at == before.mate.end() ? NONE : static_cast<Vertex>(at - before.mate.begin());
     }
   }
   return "";
+}
+
+static std::string judge_closing(const Given& given, Random& random) {
+  const Vertex rows = given.matrix.rows, first = static_cast<Vertex>(random() % 4);
+  const Vertex columns = first + given.matrix.columns + static_cast<Vertex>(random() % 4);
+  const State before = draw_state(given, random, first, columns);
+  State after = before;
+  const Count shares = 1 + static_cast<Count>(random() % 5), wanted = 1 + static_cast<Count>(random() % 4);
+  Dual largest = 0;
+  for (Vertex row = 0; row < rows; ++row) {
+    for (Vertex column = 0; column < given.matrix.columns; ++column) {
+      const Dual cost = given.costs.at(row, column);
+      if (cost < given.costs.infinite()) largest = std::max(largest, cost < 0 ? -cost : cost);
+    }
+  }
+  if (largest > given.costs.infinite() / (4 * rows)) return "";  // paths could be longer than numbers are, which lap refuses
+  const Dual bound = random() % 3 == 0 ? given.costs.infinite() : static_cast<Dual>(random() % 60);
+  std::vector<Vertex> at_least(shares * given.matrix.columns), next, lengths(2, 77);
+  std::vector<Dual> least(shares * given.matrix.columns), limits(4, 77);
+  std::vector<Count> within_turns(2, 77);
+  for (Vertex row = 0; row < rows; ++row) {
+    if (before.expanded[row] == 0) next.push_back(row);
+  }
+  const Count length = static_cast<Count>(next.size());
+  next.resize(rows);
+  Dual threshold = 77;
+  const Forest<Dual> forest{rows, columns, first, after.mate.data(), given.u.data(), after.v.data(), after.label.data(),
+                            after.predecessor.data(), after.expanded.data(), after.begins.data(), after.far_columns.data(),
+                            after.far_costs.data(), least.data(), at_least.data(), shares};
+  emulator::launch(given.launch, [&] {
+    close_grid(given.costs, forest, next.data(), length, bound, wanted, limits.data(), within_turns.data(), lengths.data(), &threshold,
+               arrivals);
+  });
+  Count within = 0;
+  for (Vertex column = 0; column < columns; ++column) within += after.mate[column] == NONE && after.label[column] <= threshold;
+  if (threshold < bound && within < wanted) return "an end before the bound";
+  if (threshold > bound && threshold < given.costs.infinite()) return "a threshold beyond the bound";
+  return judge_labels(given, before, after, first, threshold);
 }
 
 int main(int argc, char** argv) {

@@ -8,6 +8,7 @@
 #include "bindings/type_names.hpp"
 #include "serial/block_picks.hpp"
 #include "serial/block_scans.hpp"
+#include "serial/tree_paths.hpp"
 
 namespace {
 
@@ -83,25 +84,38 @@ nb::tuple pick(AnyMatrix costs, const std::string& stored, bool maximize, nb::ha
   return nb::make_tuple(as_array(std::move(found.places)), as_array(std::move(found.costs)), found.overpriced);
 }
 
-// See close_forest of core/block_passes.cuh. `next` has room for all rows; the first `size` are the frontier. Returns how many
-// tight columns are free, and the least slack outside the forest.
+// The edges of rows to columns of other ranks, as in Forest: begins, columns and costs.
 template <class Dual>
-std::pair<Count, Dual> close(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> next,
-                             Count size, Array<Dual> u, Array<Vertex> mate, Array<Dual> v, Array<Dual> slack,
-                             Array<Vertex> predecessor, Covered covered, Array<unsigned char> reached,
-                             Array<unsigned char> brought, Dual theta, int threads) {
-  Count ends = 0;
-  Dual least = 0;
+using FarEdges = std::tuple<Array<Count>, Array<Vertex>, Array<Dual>>;
+
+// See close_forest of core/block_passes.cuh. `next` has room for all rows; the first `length` are the frontier. Returns up to
+// which label all rows have been expanded.
+template <class Dual>
+Dual close(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, std::pair<Array<Vertex>, Count> frontier,
+           Vertex first_column, Array<Vertex> mate, Array<Dual> u, Array<Dual> v, Array<Dual> label, Array<Vertex> predecessor,
+           Array<Dual> expanded, FarEdges<Dual> far, Dual bound, Count wanted, int threads) {
+  auto& [next, length] = frontier;
+  auto& [begins, columns, entries] = far;
+  Dual limits[4], threshold = 0;
+  Count within[2];
   Vertex lengths[2];
-  // Threads of a host lower slacks directly, without shares of a frontier.
-  const ForestColumns<Dual> forest{static_cast<Vertex>(reached.size()), mate.data(), v.data(), slack.data(),
-                                   predecessor.data(), covered.data(), reached.data(), &ends, nullptr, nullptr, 1};
-  auto frontier = pass_over(next, u, v, covered);
-  frontier.num_listed = size;
+  // Threads of a host lower labels directly, without shares of a frontier.
+  const Forest<Dual> forest{static_cast<Vertex>(u.size()), static_cast<Vertex>(v.size()), first_column, mate.data(), u.data(),
+                            v.data(), label.data(), predecessor.data(), expanded.data(), begins.data(), columns.data(),
+                            entries.data(), nullptr, nullptr, 1};
   run_over_block<Dual>(costs, stored, maximize, limit, threads, [&](HostTeam& team, const auto& block) {
-    close_forest(team, block, frontier, forest, theta, ToldOfForest<Dual>{brought.data(), &least, next.data(), lengths});
+    close_forest(team, block, forest, Closing<Dual>{next.data(), length, bound, wanted, limits, within, lengths, &threshold});
   });
-  return {ends, least};
+  return threshold;
+}
+
+// See augment_trees of serial/tree_paths.hpp.
+template <class Dual>
+Dual augment(Array<Vertex> row_match, Array<Dual> label, Array<Vertex> predecessor, Dual theta, bool free_keep_duals) {
+  const PredecessorTrees<Dual> trees{static_cast<Vertex>(row_match.size()), static_cast<Vertex>(label.size()), row_match.data(),
+                          label.data(), predecessor.data()};
+  const OthersMayRun others_may_run;
+  return augment_trees(trees, theta, free_keep_duals);
 }
 
 template <class Dual>
@@ -116,10 +130,11 @@ void define_passes_for(nb::module_& m) {
         "places"_a.noconvert(), "slacks"_a.noconvert(), "threads"_a);
   m.def("pick", &pick<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(), "rows"_a.noconvert(),
         "u"_a.noconvert(), "v"_a.noconvert(), "depth"_a, "bounds"_a.noconvert(), "threads"_a);
-  m.def("close_forest", &close<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
-        "next"_a.noconvert(), "size"_a, "u"_a.noconvert(), "mate"_a.noconvert(), "v"_a.noconvert(), "slack"_a.noconvert(),
-        "predecessor"_a.noconvert(), "covered"_a.noconvert(), "reached"_a.noconvert(), "brought"_a.noconvert(), "theta"_a,
-        "threads"_a);
+  m.def("close_forest", &close<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(), "frontier"_a,
+        "first_column"_a, "mate"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(), "label"_a.noconvert(),
+        "predecessor"_a.noconvert(), "expanded"_a.noconvert(), "far"_a, "bound"_a, "wanted"_a, "threads"_a);
+  m.def("augment_trees", &augment<Dual>, "row_match"_a.noconvert(), "label"_a.noconvert(), "predecessor"_a.noconvert(),
+        "theta"_a, "free_keep_duals"_a);
 }
 
 }  // namespace

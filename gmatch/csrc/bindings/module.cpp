@@ -24,7 +24,7 @@ void define_mirror(nb::module_& m) {
   mirror::add_struct<Batch<Count>, Batch<int>>(m, "Batch<long long>");
   mirror::add_struct<Batch<double>, Batch<float>>(m, "Batch<double>");
   mirror::add_struct<BlockPass<Count>, BlockPass<double>>(m, "BlockPass");
-  mirror::add_struct<ForestColumns<Count>, ForestColumns<double>>(m, "ForestColumns");
+  mirror::add_struct<Forest<Count>, Forest<double>>(m, "Forest");
   mirror::add_struct<PointWindow>(m, "PointWindow");
   mirror::add_struct<PointPairs>(m, "PointPairs");
   mirror::add_struct<BatchProblem>(m, "BatchProblem");

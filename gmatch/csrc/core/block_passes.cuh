@@ -258,67 +258,89 @@ DEVICE void find_overpriced(Team& team, const DenseCosts<Stored>& costs, const t
   team.sync();
 }
 
-// The columns of one rank in the forest of the alternating tree variant, with the rows of all ranks.
+// The forest of the alternating tree variant: all rows and columns of the problem, of which the block has some columns.
+//
+// The label of a column is the length of the shortest known path to it from a free row, in which a pair has no length. It
+// is the sum of the dual steps after which the column would be tight. A matched row has the label of its column, and a
+// free row has label 0.
 template <class Dual_>
-struct ForestColumns {
+struct Forest {
   using Dual = Dual_;
 
   Vertex num_rows;
-  const Vertex* mate;      // [columns] NONE for free ones
-  Dual* v;                 // [columns]
-  Dual* slack;             // [columns] the least to rows of the forest
-  Vertex* predecessor;     // [columns] the row with it
-  Flag* covered;  // [columns] tight, matched, in the forest
-  Flag* reached;  // [num_rows] the rows that join the forest
-  Count* ends;             // [1] how many tight columns are free
-  Dual* least;             // [shares][columns] memory to work in, as the next
+  Vertex num_columns;
+  Vertex first_column;        // of the block
+  const Vertex* mate;         // [num_columns] NONE for free ones
+  const Dual* u;              // [num_rows]
+  const Dual* v;              // [num_columns]
+  Dual* label;                // [num_columns] infinite if there is no path
+  Vertex* predecessor;        // [num_columns] the last row of the path, if this rank found it
+  Dual* expanded;             // [num_rows] the label of a row when this rank expanded it last; infinite if it never did
+  const Count* begins;        // [num_rows + 1] for each row: where its edges to columns of other ranks begin
+  const Vertex* far_columns;  // their columns
+  const Dual* far_costs;      // what they cost
+  Dual* least;                // [shares][columns of the block] memory to work in, as the next
   Vertex* at_least;
-  Count shares;            // into how many shares the frontier is split
+  Count shares;               // into how many shares the frontier is split
 
-  FIELDS(ForestColumns, num_rows, mate, v, slack, predecessor, covered, reached, ends, least, at_least, shares)
+  FIELDS(Forest, num_rows, num_columns, first_column, mate, u, v, label, predecessor, expanded, begins, far_columns, far_costs,
+         least, at_least, shares)
+
+  // The label of a column after an edge from a row. It has the same bits on all ranks.
+  DEVICE Dual label_after(Vertex row, Vertex column, Dual cost) const {
+    const Dual slack = cost - v[column] - u[row];
+    return (slack < 0 ? 0 : slack) + expanded[row];
+  }
+  // Whether a label of a column is to be told to its mate: it has fallen since the mate was expanded.
+  DEVICE bool is_pending(Vertex column) const {
+    const Vertex row = mate[column];
+    return row != NONE && label[column] < expanded[row];
+  }
 };
 
-// Columns take over the least slacks that shares of a frontier have found; then tight matched columns join the forest.
+constexpr Vertex FOUND_NOW = -2;  // the predecessor of a column whose label has fallen in this round
+
+// The edges from the rows of a frontier to columns of other ranks lower the labels of these columns.
 template <class Team, class Dual>
-DEVICE void join_forest(Team& team, Count columns, Count shares, const ForestColumns<Dual>& forest) {
-  team.each(forest.num_rows, [&](Count row) { forest.reached[row] = 0; });
-  if (team.rank() == 0) *forest.ends = 0;
-  team.sync();
-  Count ends = 0;
-  team.each(columns, [&](Count column) {
-    if (forest.covered[column] != 0) return;
-    Dual slack = forest.slack[column];
-    for (Count share = 0; share < shares; ++share) {
-      const Dual least = forest.least[share * columns + column], here = least < 0 ? 0 : least;
-      if (!(here < slack)) continue;
-      slack = here;
-      forest.predecessor[column] = forest.at_least[share * columns + column];
+DEVICE void lower_far_labels(Team& team, const Vertex* rows, Count length, const Forest<Dual>& forest) {
+  team.each_group(length, [&](Count i) {
+    const Vertex row = rows[i];
+    for (Count at = forest.begins[row] + team.lane(); at < forest.begins[row + 1]; at += team.lanes()) {
+      const Vertex column = forest.far_columns[at];
+      const Dual label = forest.label_after(row, column, forest.far_costs[at]);
+      if (!(label < team.read(&forest.label[column]))) continue;
+      if (label < team.lower(&forest.label[column], label)) team.write(&forest.predecessor[column], FOUND_NOW);
     }
-    forest.slack[column] = slack;
-    if (slack != 0) return;
-    const Vertex row = forest.mate[column];
-    if (row == NONE) {
-      ++ends;
-      return;
-    }
-    forest.covered[column] = 1;
-    forest.reached[row] = 1;
   });
-  team.add_all(forest.ends, ends);
-  team.sync();
 }
 
-// A level: the rows of the frontier, with their u, lower slacks and become predecessors (Date and Nagi 2016, Algorithm 4).
-// Then tight matched columns join the forest. Without a frontier only the second step is done.
+// One of the rows that have lowered a label becomes the predecessor. A row that only equals an older label does not: edges
+// of no length could otherwise make a circle of predecessors.
+template <class Team, class Dual>
+DEVICE void note_far_predecessors(Team& team, const Vertex* rows, Count length, const Forest<Dual>& forest) {
+  team.each_group(length, [&](Count i) {
+    const Vertex row = rows[i];
+    for (Count at = forest.begins[row] + team.lane(); at < forest.begins[row + 1]; at += team.lanes()) {
+      const Vertex column = forest.far_columns[at];
+      if (team.read(&forest.predecessor[column]) != FOUND_NOW) continue;
+      if (!(forest.label_after(row, column, forest.far_costs[at]) == forest.label[column])) continue;
+      team.claim(&forest.predecessor[column], FOUND_NOW, row);
+    }
+  });
+}
+
+// A level: the rows of the frontier lower labels, and become predecessors (Date and Nagi 2016, Algorithm 4). Returns into how
+// many shares the frontier was split. Labels of the block's columns are lowered by join_labels.
 template <class Team, class Stored>
-DEVICE void expand_frontier(Team& team, const DenseCosts<Stored>& costs,
-                            const BlockPass<typename DenseCosts<Stored>::Dual>& frontier,
-                            const ForestColumns<typename DenseCosts<Stored>::Dual>& forest) {
+DEVICE Count expand_frontier(Team& team, const DenseCosts<Stored>& costs, const Vertex* rows, Count length,
+                            const Forest<typename DenseCosts<Stored>::Dual>& forest) {
   using Dual = typename DenseCosts<Stored>::Dual;
   constexpr int TILE = Team::TILE, AT_ONCE = Team::AT_ONCE;
   const Count columns = costs.num_columns;
+  const Dual* const v = forest.v + forest.first_column;
+  lower_far_labels(team, rows, length, forest);
   const Vertex shares = each_tile_of_block(
-      team, costs.num_columns, frontier.num_listed, forest.shares, [&](Vertex first, Count share, Count begin, Count end) {
+      team, costs.num_columns, length, forest.shares, [&](Vertex first, Count share, Count begin, Count end) {
         Dual best[TILE];
         Vertex at_best[TILE];
         for (int t = 0; t < TILE; ++t) {
@@ -329,20 +351,21 @@ DEVICE void expand_frontier(Team& team, const DenseCosts<Stored>& costs,
         for (Count i = begin; i < end; i += AT_ONCE) {
           Stored entry[AT_ONCE][TILE];
           for (int k = 0; k < AT_ONCE; ++k) {
-            const Stored* entries = costs.place(frontier.rows[i + k < end ? i + k : i], 0);
+            const Stored* entries = costs.place(rows[i + k < end ? i + k : i], 0);
             for (int t = 0; t < here; ++t) {
               const Count column = first + t * team.lanes();
               entry[k][t] = team.read_once(entries + (column < columns ? column : 0) * costs.column_stride);
             }
           }
           for (int k = 0; k < AT_ONCE; ++k) {
-            const Vertex row = frontier.rows[i + k < end ? i + k : i];
-            const Dual u = frontier.u[row];
+            const Vertex row = rows[i + k < end ? i + k : i];
+            const Dual u = forest.u[row], label_of_row = forest.expanded[row];
             for (int t = 0; t < here; ++t) {
               const Count column = first + t * team.lanes();
-              const Dual reduced = costs.of_entry(value_of(entry[k][t])) - frontier.v[column < columns ? column : 0] - u;
-              at_best[t] = reduced < best[t] ? row : at_best[t];
-              best[t] = reduced < best[t] ? reduced : best[t];
+              const Dual slack = costs.of_entry(value_of(entry[k][t])) - v[column < columns ? column : 0] - u;
+              const Dual label = (slack < 0 ? 0 : slack) + label_of_row;
+              at_best[t] = label < best[t] ? row : at_best[t];
+              best[t] = label < best[t] ? label : best[t];
             }
           }
         }
@@ -353,68 +376,98 @@ DEVICE void expand_frontier(Team& team, const DenseCosts<Stored>& costs,
           forest.at_least[share * columns + column] = at_best[t];
         }
       });
-  join_forest(team, columns, frontier.num_listed > 0 ? shares : 0, forest);
+  team.sync();
+  note_far_predecessors(team, rows, length, forest);
+  return length > 0 ? shares : 0;
 }
 
-// What a rank tells the others of its forest beside the number of ends; and memory to work in.
+// How far a rank closes its forest, and memory to work in.
 template <class Dual>
-struct ToldOfForest {
-  Flag* brought;    // [num_rows] the rows that its columns have brought
-  Dual* least;      // [1] the least slack outside the forest
-  Vertex* next;     // [num_rows] work memory: a frontier
-  Vertex* lengths;  // [2] work memory: lengths of this frontier and of the next
+struct Closing {
+  Vertex* next;     // [num_rows] a frontier: first the free rows, or none
+  Count length;     // of the first frontier
+  Dual bound;       // no row beyond it is expanded
+  Count wanted;     // the number of free columns after which no row is expanded that is farther than these
+  Dual* limits;     // [2][2] work memory: the least pending label, and the largest label of a free column up to the bound
+  Count* within;    // [2] work memory: the number of free columns up to the threshold
+  Vertex* lengths;  // [2] work memory
+  Dual* threshold;  // [1] returned: all rows up to this label have been expanded
 };
 
-// A dual step of theta for the columns: lowers the slacks outside the forest and the duals inside it (Date and Nagi 2016,
-// Algorithm 9).
+// The columns of the block take over the labels that shares of a frontier have found. Then all labels are summed up for a turn:
+// see Closing.
 template <class Team, class Dual>
-DEVICE void lower_slacks(Team& team, Count columns, Dual theta, const ForestColumns<Dual>& forest) {
-  team.each(columns, [&](Count column) {
-    if (forest.covered[column] != 0) {
-      forest.v[column] -= theta;
-    } else if (forest.slack[column] < beyond_all(Dual{})) {
-      const Dual slack = forest.slack[column] - theta;
-      forest.slack[column] = slack < 0 ? 0 : slack;
+DEVICE void join_labels(Team& team, Count columns, Count shares, const Forest<Dual>& forest, const Closing<Dual>& closing,
+                        Dual threshold, int turn) {
+  Dual least = beyond_all(Dual{}), most = 0;
+  Count within = 0;
+  team.each(forest.num_columns, [&](Count number) {
+    const Count column = number - forest.first_column;
+    Dual label = forest.label[number];
+    for (Count share = 0; share < shares && column >= 0 && column < columns; ++share) {
+      const Dual here = forest.least[share * columns + column];
+      if (!(here < label)) continue;
+      label = here;
+      forest.label[number] = here;
+      forest.predecessor[number] = forest.at_least[share * columns + column];
+    }
+    const Vertex row = forest.mate[number];
+    if (row == NONE) {
+      within += label <= threshold;
+      most = label < most ? most : label < closing.bound ? label : closing.bound;
+    } else if (label < least && label < forest.expanded[row]) {
+      least = label;
     }
   });
+  team.min_all(&closing.limits[2 * turn], least);
+  team.max_all(&closing.limits[2 * turn + 1], most);
+  team.add_all(&closing.within[turn], within);
+  team.sync();
 }
 
-// A dual step if theta is not 0. Then levels from a frontier on, until the columns of this rank bring no more rows.
+// Levels from a frontier on, over the columns of the block and the listed edges to others. Rows are expanded about in the
+// order of their labels: in each round those in the nearest 1 / STEPS of the way to the farthest free column. A row whose label
+// falls is expanded again. In an emulation (n = 2,000, two ranks) a row is expanded 19 times in 1,700 rounds in the order of
+// labels, 28 times in 900 rounds with STEPS = 8, and 69 times in 590 rounds without steps.
 template <class Team, class Stored>
-DEVICE void close_forest(Team& team, const DenseCosts<Stored>& costs,
-                         const BlockPass<typename DenseCosts<Stored>::Dual>& given,
-                         const ForestColumns<typename DenseCosts<Stored>::Dual>& forest,
-                         typename DenseCosts<Stored>::Dual theta,
-                         const ToldOfForest<typename DenseCosts<Stored>::Dual>& told) {
+DEVICE void close_forest(Team& team, const DenseCosts<Stored>& costs, const Forest<typename DenseCosts<Stored>::Dual>& forest,
+                         const Closing<typename DenseCosts<Stored>::Dual>& closing) {
   using Dual = typename DenseCosts<Stored>::Dual;
-  const Count columns = costs.num_columns;
-  BlockPass<Dual> frontier = given;
-  frontier.rows = told.next;
-  team.each(forest.num_rows, [&](Count row) { told.brought[row] = 0; });
-  team.each(given.num_listed, [&](Count i) { told.next[i] = given.rows[i]; });
-  if (theta > 0) lower_slacks(team, columns, theta, forest);
-  if (team.rank() == 0) {
-    told.lengths[0] = 0;
-    *told.least = costs.infinite();
-  }
-  team.sync();
-  int turn = 0;
-  do {
-    expand_frontier(team, costs, frontier, forest);
-    if (team.rank() == 0) told.lengths[turn ^ 1] = 0;  // all threads read it before they expanded the frontier
-    team.each(forest.num_rows, [&](Count row) {
-      if (forest.reached[row] == 0) return;
-      told.brought[row] = 1;
-      told.next[team.append(&told.lengths[turn])] = static_cast<Vertex>(row);
+  constexpr int STEPS = 8;
+  const auto begin_turn = [&](int turn) {
+    if (team.rank() != 0) return;
+    closing.limits[2 * turn] = costs.infinite();
+    closing.limits[2 * turn + 1] = 0;
+    closing.within[turn] = 0;
+    closing.lengths[turn] = 0;
+  };
+  begin_turn(0);
+  Dual threshold = -1;
+  Count length = closing.length;
+  for (int turn = 0;; turn ^= 1) {
+    const Count shares = expand_frontier(team, costs, closing.next, length, forest);
+    join_labels(team, costs.num_columns, shares, forest, closing, threshold, turn);
+    const Dual least = team.read(&closing.limits[2 * turn]), most = team.read(&closing.limits[2 * turn + 1]);
+    const bool is_enough = team.read(&closing.within[turn]) >= closing.wanted;
+    if (least > threshold && (least > closing.bound || is_enough)) {
+      if (!is_enough) threshold = closing.bound;
+      break;
+    }
+    if (!(least < costs.infinite())) {
+      threshold = costs.infinite();
+      break;
+    }
+    if (least > threshold) threshold = most > least ? least + (most - least) / STEPS : least;
+    begin_turn(turn ^ 1);
+    team.each(forest.num_columns, [&](Count column) {
+      if (!(forest.label[column] <= threshold) || !forest.is_pending(static_cast<Vertex>(column))) return;
+      const Vertex row = forest.mate[column];
+      forest.expanded[row] = forest.label[column];
+      closing.next[team.append(&closing.lengths[turn])] = row;
     });
     team.sync();
-    frontier.num_listed = team.read(&told.lengths[turn]);
-    turn ^= 1;
-  } while (frontier.num_listed > 0);
-  Dual least = costs.infinite();
-  team.each(columns, [&](Count column) {
-    if (forest.covered[column] == 0 && forest.slack[column] < least) least = forest.slack[column];
-  });
-  team.min_all(told.least, least);
+    length = team.read(&closing.lengths[turn]);
+  }
+  if (team.rank() == 0) *closing.threshold = threshold;
   team.sync();
 }

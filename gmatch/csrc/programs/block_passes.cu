@@ -32,8 +32,8 @@ PROGRAM(overpriced_grid, 512)
 }
 
 PROGRAM(close_grid, 512)
-(COSTS costs, BlockPass<Dual> frontier, ForestColumns<Dual> forest, Dual theta, Flag* brought, Dual* least, Vertex* next,
- Vertex* lengths, unsigned* arrivals) {
+(COSTS costs, Forest<Dual> forest, Vertex* next, Count length, Dual bound, Count wanted, Dual* limits, Count* within,
+ Vertex* lengths, Dual* threshold, unsigned* arrivals) {
   GridTeam<32> team(arrivals);
-  close_forest(team, costs, frontier, forest, theta, ToldOfForest<Dual>{brought, least, next, lengths});
+  close_forest(team, costs, forest, Closing<Dual>{next, length, bound, wanted, limits, within, lengths, threshold});
 }

@@ -103,27 +103,27 @@ struct Scan {
     }
   };
 
-  // Lowers slacks to the slacks of a row, cost - v - u but not below 0, and notes it where it is nearer.
+  // Lowers labels to the labels after edges from a row, and notes the row where they fall: see Forest.
   struct Relax {
     template <int BYTES>
-    static ALWAYS_INLINE void run(const Entry* entries, const Dual* v, Dual u, Vertex row, Vertex begin, Vertex end,
-                                  Dual* slack, Vertex* predecessor) {
+    static ALWAYS_INLINE void run(const Entry* entries, const Dual* v, Dual u, Dual label_of_row, Vertex row, Vertex begin,
+                                  Vertex end, Dual* label, Vertex* predecessor) {
       constexpr int LANES = COUNT<BYTES>;
       Vertex j = begin;
       for (; j + LANES <= end; j += LANES) {
-        const Lanes<Dual, LANES> exact = reduced<LANES>(entries + j, v + j) - u, before = load<Dual, LANES>(slack + j);
-        const Lanes<Dual, LANES> here = greater(exact, Lanes<Dual, LANES>{});
+        const Lanes<Dual, LANES> slack = reduced<LANES>(entries + j, v + j) - u, before = load<Dual, LANES>(label + j);
+        const Lanes<Dual, LANES> here = greater(slack, Lanes<Dual, LANES>{}) + label_of_row;
         const auto is_nearer = here < before;
         if (any_of<LANES>((Lanes<Index, LANES>)is_nearer) == 0) continue;
-        store(slack + j, is_nearer ? here : before);
+        store(label + j, is_nearer ? here : before);
         for (int lane = 0; lane < LANES; ++lane) {
           if (of_lane<LANES>((Lanes<Index, LANES>)is_nearer, lane) != 0) predecessor[j + lane] = row;
         }
       }
       for (; j < end; ++j) {
-        const Dual here = std::max(static_cast<Dual>(entries[j]) - v[j] - u, Dual{0});
-        if (!(here < slack[j])) continue;
-        slack[j] = here;
+        const Dual here = std::max(static_cast<Dual>(entries[j]) - v[j] - u, Dual{0}) + label_of_row;
+        if (!(here < label[j])) continue;
+        label[j] = here;
         predecessor[j] = row;
       }
     }
@@ -279,24 +279,27 @@ void list_entries_up_to(HostTeam& team, const DenseCosts<Stored>& costs,
   team.sync();
 }
 
-// A thread has some columns of all rows of the frontier, and lowers their slacks at once. Slacks of covered columns are 0.
+// A thread has some columns of the block, and all rows of the frontier.
 template <class Stored>
-void expand_frontier(HostTeam& team, const DenseCosts<Stored>& costs,
-                     const BlockPass<typename DenseCosts<Stored>::Dual>& frontier,
-                     const ForestColumns<typename DenseCosts<Stored>::Dual>& forest) {
+Count expand_frontier(HostTeam& team, const DenseCosts<Stored>& costs, const Vertex* frontier, Count length,
+                     const Forest<typename DenseCosts<Stored>::Dual>& forest) {
   using Dual = typename DenseCosts<Stored>::Dual;
   using namespace block_scans;
-  const Count columns = costs.num_columns;
+  const Count columns = costs.num_columns, first = forest.first_column;
   const auto begin = static_cast<Vertex>(columns * team.rank() / team.size());
   const auto end = static_cast<Vertex>(columns * (team.rank() + 1) / team.size());
+  lower_far_labels(team, frontier, length, forest);
   with_rows(costs, [&](auto& rows, auto scan) {
     using Scan = decltype(scan);
-    for (Count i = 0; i < frontier.num_listed; ++i) {
-      const Vertex row = frontier.rows[i];
-      run_in_lanes<typename Scan::Relax>(bytes_of<Dual>(end - begin), rows.entries(row), frontier.v, frontier.u[row], row,
-                                         begin, end, forest.slack, forest.predecessor);
+    for (Count i = 0; i < length; ++i) {
+      const Vertex row = frontier[i];
+      run_in_lanes<typename Scan::Relax>(bytes_of<Dual>(end - begin), rows.entries(row), forest.v + first, forest.u[row],
+                                         forest.expanded[row], row, begin, end, forest.label + first,
+                                         forest.predecessor + first);
       team.spend(end - begin);
     }
   });
-  join_forest(team, columns, 0, forest);
+  team.sync();
+  note_far_predecessors(team, frontier, length, forest);
+  return 0;  // labels are lowered at once
 }
