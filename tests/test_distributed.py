@@ -18,6 +18,7 @@ from gmatch.distributed import lap as lap_on_ranks
 from gmatch.distributed.ranks import Ranks
 from gmatch.distributed.sampled import Sample
 from gmatch.distributed.threads import run_threads
+from gmatch.problems import windows
 
 METHODS = ["core", "classical", "tree"]
 INF = np.inf
@@ -107,6 +108,23 @@ def test_one_rank_solves_as_one_process_does(family, method):
     alone = gmatch.lap(cost, method=gmatch.Tree("nearest") if method == "tree" else method, **options)
     assert (result.row_match == alone.row_match).all() and (result.v == alone.v).all()
     assert result.stats["method"] == alone.stats["method"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_steps_do_not_depend_on_the_number_of_ranks_and_windows(family, monkeypatch):
+    """The plan is a function of facts that add up, so it does not matter how many have a part of the matrix."""
+    cost = families(60)[family]
+    two, three = (gmatch.lap(blocks_of(cost, size), method="core") for size in (2, 3))
+    assert two.stats["trace"] == three.stats["trace"] and two.cost == pytest.approx(three.cost)
+    found = []
+    for number in (1, 3):
+        monkeypatch.setattr(windows, "WINDOW", -(-len(cost) // number) * cost.shape[1])
+        costs = gmatch.RowWindows(cost)
+        assert len(costs.windows) == number
+        found.append(gmatch.lap(costs))
+    one, three = found
+    assert one.stats["trace"] == three.stats["trace"] and one.cost == pytest.approx(three.cost)
+    assert three.stats["trace"][:2] == ["price", "search"]
 
 
 def test_one_rank_takes_what_several_do():
