@@ -127,6 +127,19 @@ def test_the_steps_do_not_depend_on_the_number_of_ranks_and_windows(family, monk
     assert three.stats["trace"][:2] == ["price", "search"]
 
 
+def test_counts_of_the_root_are_of_all_searches(monkeypatch):
+    counted, seen = core_on_ranks._Core.counted, []
+
+    def noted(core):
+        seen.append(counted(core))
+        return seen[-1]
+
+    monkeypatch.setattr(core_on_ranks._Core, "counted", noted)
+    stats = gmatch.lap(blocks_of(families(60, seed=1)["geometric"], 3), method="core").stats
+    assert stats["rounds"] == len(seen) == 2
+    assert [stats[name] for name in (*core_on_ranks.COUNTED_ON_ROOT, "core_entries")] == seen[-1].tolist()
+
+
 def test_one_rank_takes_what_several_do():
     cost = np.random.default_rng(3).random((50, 50))
     first = gmatch.lap(cost)

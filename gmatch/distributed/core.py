@@ -178,7 +178,8 @@ class _Steps(NamedTuple):
         is_matched = answer in (Answer.SOLVED, Answer.ROUNDED)
         if is_matched:
             (found.u, found.v), found.row_match = duals, row_match
-            found.counts.update(dict(zip((*COUNTED_ON_ROOT, "core_entries"), counted, strict=True)))
+            for name, number in zip((*COUNTED_ON_ROOT, "core_entries"), counted, strict=True):
+                found.counts[name] = number  # of all searches
         return {"is_matched": is_matched, "is_new": answer in (Answer.SOLVED, Answer.SHORT), "free": free}
 
     def price_again(self) -> dict[str, int]:
