@@ -115,6 +115,7 @@ def assign_core_jv(
     may_begin_in_matrix: bool,
     threads: int,
 ) -> dict[str, Any]: ...
+def next_core_step(facts: bytes, limits: bytes) -> int: ...
 def assign_by_core(
     costs: Any,
     stored: str,

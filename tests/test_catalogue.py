@@ -122,10 +122,10 @@ def test_a_complete_text_follows_what_it_includes_and_nothing_else(tmp_path: Pat
 
     def text() -> str:
         catalogue.amalgamated.cache_clear()
-        return variant.complete_text("assign_core_grid", csrc=copy)
+        return variant.complete_text("core_search_grid", csrc=copy)
 
     first = text()
-    assert first == variant.complete_text("assign_core_grid")
+    assert first == variant.complete_text("core_search_grid")
     for name in ("programs/assign_core.cu", "core/program.cuh", "team/team.cuh", "costs/spreads.cuh"):
         content = (copy / name).read_text()
         (copy / name).write_text(content + "constexpr int CHANGED = 1;\n")
@@ -174,10 +174,11 @@ def test_forests_are_numbered_as_their_kinds() -> None:
 def test_only_what_is_listed_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     device = SimpleNamespace(compute_capability="90")
     monkeypatch.setattr(gpu, "cupy", SimpleNamespace(cuda=SimpleNamespace(Device=lambda number: device)))
-    monkeypatch.setattr(gpu, "kernel_of", lambda *asked: asked)
+    monkeypatch.setattr(gpu, "kernels_of", lambda *asked: [asked])
+    monkeypatch.setattr(gpu, "entry_points", gpu.entry_points.__wrapped__)
     entry_point = gpu.entry_point.__wrapped__
     words = {"cost": "float", "edges": "ClassicalEdges"}
-    variant, entry, capability = entry_point(catalogue.ASSIGN, "assign_grid", 0, **words, limit=1024)
+    variant, (entry,), capability = entry_point(catalogue.ASSIGN, "assign_grid", 0, **words, limit=1024)
     assert (entry, capability) == ("assign_grid", "90")
     assert variant.text(entry) == (
         "#define COSTS DenseCosts<float>\n#define EDGES ClassicalEdges<float>\n#define BLOCK_LIMIT 1024\n"

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import lzma
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -131,7 +133,7 @@ def test_shipped_code_of_another_text_or_architecture_is_ignored(
 
 
 def test_names_of_code_differ_by_all_that_makes_it() -> None:
-    other = ASSIGN_CORE.variants[0].complete_text("assign_core_grid")
+    other = ASSIGN_CORE.variants[0].complete_text("core_search_grid")
     names = [compiled.shipped_name(text, each) for text in (TEXT, other, TEXT + " ") for each in ARCHITECTURES]
     assert len(set(names)) == 3 * len(ARCHITECTURES) and all(len(name) == 35 for name in names)
     assert compiled.key_of("b", ("a",)) != compiled.key_of("", ("a", "b"))
@@ -214,7 +216,7 @@ def test_a_kernel_says_where_it_came_from_and_a_line_of_the_log_too(
     cuda, driver = compiled.cupy.cuda, Driver()
     cuda.Module, cuda.driver = Module, driver
     with caplog.at_level(logging.INFO, "gmatch"):
-        kernels = [compiled.kernel_of(VARIANT, ENTRY, "90") for _ in range(2)]
+        kernels = [compiled.kernels_of(VARIANT, (ENTRY,), "90")[0] for _ in range(2)]
     assert [kernel.origin for kernel in kernels] == ["compiled", "kept"] and len(set(loaded)) == 1
     lines = [record.getMessage() for record in caplog.records]
     assert len(lines) == 2
@@ -224,6 +226,19 @@ def test_a_kernel_says_where_it_came_from_and_a_line_of_the_log_too(
     for asked, allowed in ((1000, 48 << 10), (100_000, 100_000), (50_000, 100_000)):
         kernels[0].allow_near_memory(asked)
         assert driver.size == allowed
+
+
+def test_entry_points_compile_at_the_same_time(nvrtc: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    both, entries = threading.Barrier(2), ("inspect_costs_grid", "find_pair_costs_grid")
+
+    def compile_text(*given: Any) -> bytes:
+        both.wait(timeout=30)  # until the other one has begun
+        return str(given[0]).encode()
+
+    monkeypatch.setattr(compiled, "compile_text", compile_text)
+    monkeypatch.setattr(compiled, "Kernel", lambda code, entry, origin: (entry, entry in code.decode(), origin))
+    found = compiled.kernels_of(VARIANT, entries, "90")
+    assert found == [(entry, True, "compiled") for entry in entries]
 
 
 def test_what_is_there_is_told(nvrtc: Compiler, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import gmatch
 from gmatch import _native
 from gmatch.assignment.lap import AssignmentStart
 from gmatch.backends import cpu, gpu
+from gmatch.backends.layouts import Layout
 from gmatch.datasets import costs as families
 from gmatch.methods import SerialCore
 
@@ -350,6 +351,47 @@ def test_traces_of_many_threads_and_of_the_gpu(name: str, device: str) -> None:
             assert ("learn" in serial["trace"]) == (serial["repricings"] > 0)
 
 
+FACTS, LIMITS = Layout("CoreFacts"), Layout("CoreLimits")
+
+
+def next_step(last: str, limits: tuple[int, int, bool] = (16, 0, False), **facts: int) -> str:
+    known = {**dict.fromkeys(FACTS.names, 0), "rows": 320, "columns": 320, **facts, "last": cpu.CORE_STEPS.index(last)}
+    packed = LIMITS.pack(searches=limits[0], part_misled=limits[1], widens=limits[2])
+    return cpu.CORE_STEPS[_native.next_core_step(FACTS.pack(**known).tobytes(), packed.tobytes())]
+
+
+def test_the_plan_of_one_device() -> None:
+    assert next_step("sample") == "price"
+    assert (next_step("price", is_fresh=1), next_step("price")) == ("auction", "search")
+    assert (next_step("auction"), next_step("refine")) == ("refine", "search")
+    assert next_step("search", is_new=1, is_matched=1, searches=1) == "reprice"
+    assert next_step("search", is_new=1, searches=1) == "bound"
+    assert next_step("reprice", found=1, searches=15) == "search"
+    assert next_step("reprice", found=1, searches=16) == "bound"
+    assert next_step("reprice", searches=16) == "done"
+    assert (next_step("bound"), next_step("search_matrix")) == ("search_matrix", "done")
+
+
+def test_the_plan_of_ranks() -> None:
+    ranks = (100, 32, True)
+    assert next_step("search", ranks, is_new=1, free=3) == "widen"
+    assert next_step("search", ranks, free=3) == "bound"  # nothing that is offered helps
+    assert next_step("search", ranks, is_matched=1) == "done"  # only roundings
+    assert next_step("widen", ranks, found=0, free=300) == "done"  # there is no assignment
+    for last, misled, trusted in (
+        ("widen", {"free": 11}, {"free": 10}),
+        ("widen", {"widenings": 2}, {"widenings": 1}),
+        ("reprice", {"found": 3201}, {"found": 3200}),
+    ):
+        assert next_step(last, ranks, **{"found": 1, "pricings": 1, **misled}) == "price_again"
+        assert next_step(last, ranks, **{"found": 1, "pricings": 2, **misled}) == "search"
+        assert next_step(last, ranks, **{"found": 1, "pricings": 1, **trusted}) == "search"
+    assert (next_step("price_again", ranks, searches=99), next_step("price_again", ranks, searches=100)) == (
+        "search",
+        "bound",
+    )
+
+
 def test_traces_from_what_is_given() -> None:
     cost = FEW["uniform"]
     first = gmatch.lap(cost, method=gmatch.Core(), threads=2)
@@ -365,6 +407,18 @@ def test_a_trace_of_two_problems_has_both() -> None:
         method = gmatch.Core()
         trace = gmatch.lap(cost, method=method, threads=threads, infeasible="partial", certify=True).stats["trace"]
         assert trace.count("price") == 2
+
+
+def test_a_matrix_without_an_assignment_is_searched_whole_on_gpu_and_cpu(device: str) -> None:
+    """On a GPU the last steps are a launch of their own."""
+    cost = np.where(np.arange(N) < 200, np.random.default_rng(0).random((N, N)), np.inf)
+    threads = 2 if device == "cpu" else None
+    options = {"method": gmatch.Core(), "infeasible": "partial", "certify": True}
+    found = gmatch.lap(on(cost, device), threads=threads, **options)
+    trace = " ".join(found.stats["trace"])
+    assert "search bound search_matrix" in trace, trace
+    assert found.stats["dense_searches"] == found.stats["trace"].count("search_matrix")
+    assert float(found.cost) == pytest.approx(gmatch.lap(cost, infeasible="partial").cost)
 
 
 def test_other_methods_have_no_trace() -> None:

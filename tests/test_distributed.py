@@ -19,6 +19,7 @@ from gmatch.distributed import lap as lap_on_ranks
 from gmatch.distributed.ranks import Ranks
 from gmatch.distributed.sampled import Prices, Sample
 from gmatch.distributed.threads import run_threads
+from gmatch.problems import windows
 
 METHODS = ["core", "classical", "tree"]
 INF = np.inf
@@ -108,6 +109,36 @@ def test_one_rank_solves_as_one_process_does(family, method):
     alone = gmatch.lap(cost, method=gmatch.Tree("nearest") if method == "tree" else method, **options)
     assert (result.row_match == alone.row_match).all() and (result.v == alone.v).all()
     assert result.stats["method"] == alone.stats["method"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_steps_do_not_depend_on_the_number_of_ranks_and_windows(family, monkeypatch):
+    """The plan is a function of facts that add up, so it does not matter how many have a part of the matrix."""
+    cost = families(60)[family]
+    two, three = (gmatch.lap(blocks_of(cost, size), method="core") for size in (2, 3))
+    assert two.stats["trace"] == three.stats["trace"] and two.cost == pytest.approx(three.cost)
+    found = []
+    for number in (1, 3):
+        monkeypatch.setattr(windows, "WINDOW", -(-len(cost) // number) * cost.shape[1])
+        costs = gmatch.RowWindows(cost)
+        assert len(costs.windows) == number
+        found.append(gmatch.lap(costs))
+    one, three = found
+    assert one.stats["trace"] == three.stats["trace"] and one.cost == pytest.approx(three.cost)
+    assert three.stats["trace"][:2] == ["price", "search"]
+
+
+def test_counts_of_the_root_are_of_all_searches(monkeypatch):
+    counted, seen = core_on_ranks._Core.counted, []
+
+    def noted(core):
+        seen.append(counted(core))
+        return seen[-1]
+
+    monkeypatch.setattr(core_on_ranks._Core, "counted", noted)
+    stats = gmatch.lap(blocks_of(families(60, seed=1)["geometric"], 3), method="core").stats
+    assert stats["rounds"] == len(seen) == 2
+    assert [stats[name] for name in (*core_on_ranks.COUNTED_ON_ROOT, "core_entries")] == seen[-1].tolist()
 
 
 def test_one_rank_takes_what_several_do():

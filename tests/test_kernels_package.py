@@ -88,7 +88,7 @@ def test_gmatch_finds_what_was_built(unpacked: Path) -> None:
                 if code != {None}:
                     assert all(text.encode() in each for each in code if each is not None) and len(code) == 5
                     found += 1
-    assert found == 10 + 3 + 9 + 5 * 2 - 2 * 2  # a forest of the paper has a thread for each row
+    assert found == 10 * 3 + 3 + 9 + 5 * 2 - 2 * 2  # a forest of the paper has a thread for each row
     assert compiled.shipped_code(text + " ", 90) is None
 
 

@@ -33,8 +33,8 @@ ptxas info    : Compile time = 95.278 ms
 """
 CORE = """\
 ptxas info    : 0 bytes gmem
-ptxas info    : Compiling entry function 'assign_core_grid' for 'sm_90'
-ptxas info    : Function properties for assign_core_grid
+ptxas info    : Compiling entry function 'core_search_grid' for 'sm_90'
+ptxas info    : Function properties for core_search_grid
     880 bytes stack frame, 158 bytes spill stores, 252 bytes spill loads
 ptxas info    : Used 128 registers, used 1 barriers, 888 bytes cumulative stack size, 13536 bytes smem
 ptxas info    : Compile time = 66081.250 ms
@@ -94,7 +94,7 @@ def test_what_ptxas_says_is_read() -> None:
         "count_unsorted_grid": replace(LIGHT, registers=40, shared=256),
     }
     # The weights include the functions that it calls.
-    assert weigh.weights(CORE) == {"assign_core_grid": HEAVY}
+    assert weigh.weights(CORE) == {"core_search_grid": HEAVY}
 
 
 @pytest.mark.parametrize("output", ["", "nvcc warning: something else", CORE.replace("Used 128 registers", "")])
@@ -126,7 +126,7 @@ def test_a_program_that_does_not_compile_is_no_silence(
     compiler: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "weights.json"
-    only = ["core-int32:assign_core_grid", "rows:find_entries_grid"]
+    only = ["core-int32:core_search_grid", "rows:find_entries_grid"]
     assert weigh.main(["--only", *only, "--output", str(file), "--jobs", "2"]) == 1
     output = capsys.readouterr()
     assert f"nvcc cannot compile {only[0]}: no such type" in output.err and "find_entries_grid" in output.out
@@ -214,5 +214,7 @@ def test_names_are_listed(capsys: pytest.CaptureFixture[str], monkeypatch: pytes
     monkeypatch.setenv("PATH", "")
     assert weigh.main(["--list", "--only", "core-*"]) == 0
     assert capsys.readouterr().out.split() == [
-        f"core-{cost}:assign_core_grid" for cost in ("int32", "int64", "float32", "float64", "float16")
+        f"core-{cost}:core_{launch}_grid"
+        for cost in ("int32", "int64", "float32", "float64", "float16")
+        for launch in ("start", "search", "matrix")
     ]

@@ -246,7 +246,7 @@ ASSIGN = Program(
 )
 ASSIGN_CORE = Program(
     source="programs/assign_core.cu",
-    entries={"assign_core_grid": "512"},
+    entries=dict.fromkeys(("core_start_grid", "core_search_grid", "core_matrix_grid"), "512"),
     structs=("DenseCosts", "AssignmentTask"),
     macros={"COSTS": "DenseCosts<{cost}>"},
     title="core-{type}",

@@ -26,7 +26,7 @@ from .catalogue import (
     ROWS,
     Program,
 )
-from .compiled import Kernel, kernel_of
+from .compiled import Kernel, kernels_of
 from .cpu import counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
 from .layouts import CORE_TRACE, REPORT, Layout, words_of
 from .protocol import Assigned, AssignedBatch, Matched, Start
@@ -96,8 +96,14 @@ INFINITE = {np.int64: 2**63 - 1, np.float64: np.inf}  # no limit
 @cache
 def entry_point(program: Program, name: str, device: int, **words: str | int) -> Kernel:
     """An entry point of a program, compiled for words of the catalogue, on the current device."""
+    return entry_points(program, (name,), device, **words)[0]
+
+
+@cache
+def entry_points(program: Program, names: tuple[str, ...], device: int, **words: str | int) -> list[Kernel]:
+    """Entry points of a program that are launched one after the other. They compile at the same time."""
     variant = program.variant(**{word: str(value) for word, value in words.items()})
-    return kernel_of(variant, name, cupy.cuda.Device(device).compute_capability)
+    return kernels_of(variant, names, cupy.cuda.Device(device).compute_capability)
 
 
 def index_types(indptr: Any, indices: Any) -> dict[str, str]:
@@ -339,11 +345,14 @@ def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: i
             column_stride=column_stride, maximize=costs.maximize,
             limit=INFINITE[dual] if costs.limit is None else costs.limit,
         )  # fmt: skip
-        kernel = run(costs, method, (problem, task), launch, (blocks, block_size))
-        row_match, col_match, u, v = vectors.arrays()
-        entries = _pair_costs(costs.array, row_match, device.id)
-        report, journal = launch.read()
-        counters = counters_of_assignment(report, journal_of(method, journal), team, blocks * block_size)
+        for part in (run, _search_matrix):
+            kernel = part(costs, method, (problem, task), launch, (blocks, block_size))
+            row_match, col_match, u, v = vectors.arrays()
+            entries = _pair_costs(costs.array, row_match, device.id)
+            report, journal = launch.read()
+            counters = counters_of_assignment(report, journal_of(method, journal), team, blocks * block_size)
+            if counters.get("trace", ["done"])[-1] != "bound":
+                break
     return Assigned(row_match, col_match, u, v, counters | {"entries": entries, "code": kernel.origin})
 
 
@@ -379,10 +388,24 @@ def _run_search(costs: DenseCosts, method: Any, given: tuple[Any, Any], state: L
 
 
 def _run_core(costs: DenseCosts, method: Core, given: tuple[Any, Any], state: Launch, grid: tuple[int, int]) -> Kernel:
-    blocks, block_size = grid
-    kernel = entry_point(ASSIGN_CORE, "assign_core_grid", costs.array.device.id, cost=c_type(costs.array))
-    kernel((blocks,), (block_size,), (*given, costs.dual_type(costs.dual_spread()), state.arrivals))
-    return kernel
+    """The first launches of the plan of csrc/core/plan.cuh. `_search_matrix` must follow if they end with `bound`."""
+    return _launch_core(("core_start_grid", "core_search_grid"), costs, given, state, grid)
+
+
+def _search_matrix(
+    costs: DenseCosts, method: Any, given: tuple[Any, Any], state: Launch, grid: tuple[int, int]
+) -> Kernel:
+    """The last launch of the plan. It compiles only if it is needed."""
+    return _launch_core(("core_matrix_grid",), costs, given, state, grid)
+
+
+def _launch_core(
+    names: tuple[str, ...], costs: DenseCosts, given: tuple[Any, Any], state: Launch, grid: tuple[int, int]
+) -> Kernel:
+    kernels = entry_points(ASSIGN_CORE, names, costs.array.device.id, cost=c_type(costs.array))
+    for kernel in kernels:
+        kernel(grid[:1], grid[1:], (*given, costs.dual_type(costs.dual_spread()), state.arrivals))
+    return kernels[-1]
 
 
 def _run_munkres(

@@ -1,19 +1,22 @@
 """Pricing on several ranks: the root solves a sparse core, each rank holds its part of the matrix against the duals.
 
-    1  start    duals of the columns: zeros; prices (see `sampled`) where many rows want the same columns; or given ones
-    2  price    each rank picks the best entries of its rows; the root gathers them: the core. On hosts a rank keeps a
-                bound for each row, which no other entry is below. With a limit each row also has a way out at its price
-    3  solve    the root solves the core by gmatch's own solver of sparse costs, and broadcasts u and v
-    4  reprice  each rank finds the entries with cost < u + v, in its rows with a u above the bound; they join the core
-    4' widen    where the core has no assignment, its witness (Hall 1935) goes to all: each rank offers the best
-                entries of the witness's rows outside its columns. If there is none, the witness holds for the matrix
-    4" again    the duals have misled if the core leaves many rows free, or if its duals overprice many entries. All
-                rows are then priced again by better duals, at most once a call
-    5  end      no rank finds an entry in step 4, or only entries of the core, whose duals are rounded. The duals are
-                then feasible in the whole matrix, and the assignment of the core is optimal in it
+    start        duals of the columns: zeros; prices (see `sampled`) where many rows want the same columns; or given
+                 ones
+    price        each rank picks the best entries of its rows; the root gathers them: the core. On hosts a rank keeps a
+                 bound for each row, which no other entry is below. With a limit each row also has a way out at its
+                 price
+    search       the root solves the core by gmatch's own solver of sparse costs, and broadcasts u and v
+    reprice      each rank finds the entries with cost < u + v, in its rows with a u above the bound; they join the core
+    widen        where the core has no assignment, its witness (Hall 1935) goes to all: each rank offers the best
+                 entries of the witness's rows outside its columns. If there is none, the witness holds for the matrix
+    price_again  the duals have misled if the core leaves many rows free, or if its duals overprice many entries. All
+                 rows are then priced again by better duals, at most once a call
+    done         no rank finds an entry, or only entries of the core, whose duals are rounded. The duals are then
+                 feasible in the whole matrix, and the assignment of the core is optimal in it
 
-No rank ever holds the matrix. Entries travel as row * m + column with what they cost. After MOST_ROUNDS rounds
-`classical` goes on from the duals of the last core.
+csrc/core/plan.cuh says which step follows; a GPU and the threads of a host ask it, too. No rank ever holds the matrix.
+Entries travel as row * m + column with what they cost. After MOST_ROUNDS searches `classical` goes on from the duals
+of the last core.
 """
 
 from __future__ import annotations
@@ -25,11 +28,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import _native
 from ..arrays import to_host
 from ..assignment.partial import cover_of_allowed_pairs
 from ..assignment.plan import Plan
 from ..assignment.programs import Solution, run
 from ..backends.block_passes import Depth
+from ..backends.cpu import CORE_STEPS
+from ..backends.layouts import Layout
 from ..backends.protocol import AssignmentStart, Start
 from ..problems.limits import unit_of
 from ..problems.sparse import SparseCosts
@@ -42,6 +48,7 @@ from .sampled import FEW, PART, Sample
 
 # Counters of the searches on the root.
 COUNTED_ON_ROOT = (*COUNTED, "rows_scanned", "edges_inspected")
+FACTS, LIMITS = Layout("CoreFacts"), Layout("CoreLimits")
 # Rows want different columns if their best columns number at least this share of what independent rows would want.
 WANTED = 0.6
 # Prices come from a sample of at most this number of entries: first of 1 row in PART, the second time of all rows.
@@ -105,47 +112,38 @@ class Passes(NamedTuple):
 def by_core(ranks: Ranks, part: Part, plan: Plan, v: Any = None, passes: Passes | None = None) -> Found:
     """The cheapest assignment; `v` are duals of the columns to start from, for square problems.
 
-    None as `passes` stands for the passes over a `MatrixPart`.
+    None as `passes` stands for the passes over a `MatrixPart`. All ranks take the steps of csrc/core/plan.cuh.
     """
     passes = passes or Passes(start, price, overpriced, outside, start_again)
     n, m = part.shape
     found = Found(np.full(n, -1, np.int32), np.zeros(n, part.dual_type), passes.start(ranks, part, v))
-    core = _Core(part, plan, v is not None)
-    pricing = _Pricing(ranks, part, passes, core, found)
-    pricing.price()
-    for _ in range(MOST_ROUNDS):
-        found.counts["rounds"] += 1
-        said = _Said.of(
-            part.shape, of_root(ranks, _Said.length(part.shape), part.dual_type, partial(core.answer, found))
-        )
-        answer, free, *duals, row_match, counted = said
-        if answer == Answer.STUCK:
-            break
-        if answer == Answer.SHORT:
-            witness = of_root(ranks, n + m, np.uint8, core.witness) > 0
-            if not pricing.widen(witness[:n], witness[n:]):
-                found.witness = witness[:n], witness[n:]
-                return found
-            if free > n // PART_MISLED or found.counts["widenings"] > 1:
-                pricing.price_again()
-            continue
-        found.u, found.v = duals
-        if answer == Answer.ROUNDED or not pricing.reprice():
-            if part.block.limit is None and (row_match < 0).any():  # the core's limit was a plateau
-                row_match = with_free_rows_paired(row_match, m)
-            found.row_match = row_match
-            found.counts.update(dict(zip((*COUNTED_ON_ROOT, "core_entries"), counted, strict=True)))
+    steps = _Steps(ranks, part, passes, _Core(part, plan, v is not None), found)
+    # The solver of the core holds its own auction, so no start is fresh.
+    facts = dict.fromkeys(FACTS.names, 0) | {"rows": n, "columns": m}
+    limits = LIMITS.pack(searches=MOST_ROUNDS, part_misled=PART_MISLED, widens=True).tobytes()
+    while True:
+        number = _native.next_core_step(FACTS.pack(**facts).tobytes(), limits)
+        step = CORE_STEPS[number]
+        if step == "done":
+            if found.witness is None and part.block.limit is None and (found.row_match < 0).any():
+                # The core's limit was a plateau.
+                found.row_match = with_free_rows_paired(found.row_match, m)
             return found
+        found.trace.append(step)
+        if step == "bound":  # `classical` keeps the duals within bounds itself
+            break
+        facts |= steps.take(step) | {"last": number}
     rounds = found.counts["rounds"]
     going_on = classical(ranks, part, plan, found.v if n == m else None)
     going_on.counts["rounds"] = rounds
+    going_on.trace = [*found.trace, "search_matrix"]
     going_on.seconds.update(found.seconds)
     going_on.reason = f"after {rounds} rounds the core was left for the search in the whole matrix"
     return going_on
 
 
-class _Pricing(NamedTuple):
-    """How entries join the core: each rank offers some of its entries, and the root takes them."""
+class _Steps(NamedTuple):
+    """The steps of the plan: each rank offers some of its entries to the core, and the root solves it."""
 
     ranks: Ranks
     part: Part
@@ -153,7 +151,16 @@ class _Pricing(NamedTuple):
     core: _Core
     found: Found
 
-    def price(self) -> None:
+    def take(self, step: str) -> dict[str, int]:
+        """Takes a step. Returns what is known after it, by names of `CoreFacts`."""
+        taken = {
+            "price": self.price, "search": self.search, "widen": self.widen, "reprice": self.reprice,
+            "price_again": self.price_again,
+        }[step]()  # fmt: skip
+        counts = self.found.counts
+        return taken | {"pricings": counts["pricings"], "widenings": counts["widenings"], "searches": counts["rounds"]}
+
+    def price(self) -> dict[str, int]:
         """Adds the best entries of each row to the core, by the duals of the columns."""
 
         def priced() -> Places:
@@ -163,15 +170,27 @@ class _Pricing(NamedTuple):
         self.found.counts["pricings"] += 1
         times = DEPTHS[2 if self.found.counts["pricings"] > 1 else int(self.found.v.any())]
         self._join(priced)
+        return {}
 
-    def price_again(self) -> bool:
-        """Prices all rows by other duals, once a call. False if there are none, or if this is the second time.
+    def search(self) -> dict[str, int]:
+        """The root solves the core, and all take its duals and its pairs."""
+        found, shape = self.found, self.part.shape
+        found.counts["rounds"] += 1
+        told = of_root(self.ranks, _Said.length(shape), self.part.dual_type, partial(self.core.answer, found))
+        answer, free, *duals, row_match, counted = _Said.of(shape, told)
+        is_matched = answer in (Answer.SOLVED, Answer.ROUNDED)
+        if is_matched:
+            (found.u, found.v), found.row_match = duals, row_match
+            for name, number in zip((*COUNTED_ON_ROOT, "core_entries"), counted, strict=True):
+                found.counts[name] = number  # of all searches
+        return {"is_matched": is_matched, "is_new": answer in (Answer.SOLVED, Answer.SHORT), "free": free}
+
+    def price_again(self) -> dict[str, int]:
+        """Prices all rows by other duals, if there are any.
 
         The core of a square problem with a limit loses its ways out: they do not suit problems that mislead duals.
         """
         part = self.part
-        if self.found.counts["pricings"] > 1:
-            return False
         drops_ways_out = part.limit is not None and part.shape[0] == part.shape[1]
         if drops_ways_out:
             part.limit = None
@@ -179,13 +198,18 @@ class _Pricing(NamedTuple):
             self.core.begin()
         v = self.passes.start_again(self.ranks, part)
         if v is None and not drops_ways_out:
-            return False
+            return {}
         self.found.v = self.passes.start(self.ranks, part, None) if v is None else v
-        self.price()
-        return True
+        return self.price()
 
-    def widen(self, rows: Any, columns: Any) -> bool:
-        """Whether a pair of the witness's rows is allowed outside its columns; the best of each rank join the core."""
+    def widen(self) -> dict[str, int]:
+        """Finds pairs of the witness's rows outside its columns. The best of each rank join the core.
+
+        If there is none, the witness holds for the whole matrix.
+        """
+        n, m = self.part.shape
+        witness = of_root(self.ranks, n + m, np.uint8, self.core.witness) > 0
+        rows, columns = witness[:n], witness[n:]
         offers: list[Places] = []
 
         def offer() -> Any:
@@ -199,13 +223,12 @@ class _Pricing(NamedTuple):
         assert (allowed == 0) == (offered == 0), "what is allowed is offered"
         if offered:
             self._join(offers.pop)
-        return bool(offered)
+        else:
+            self.found.witness = rows, columns
+        return {"found": offered}
 
-    def reprice(self) -> bool:
-        """Whether any rank finds entries that the duals overprice. The worst of them join the core.
-
-        If the duals overprice more than 1 entry in 32, all rows are also priced again.
-        """
+    def reprice(self) -> dict[str, int]:
+        """Each rank finds entries that the duals overprice. The worst of them join the core."""
         offers: list[Places] = []
 
         def offer() -> Any:
@@ -217,12 +240,9 @@ class _Pricing(NamedTuple):
         number = int(reduced(self.ranks, "sum", np.zeros(1, np.int64), offer)[0])
         self.found.counts["repricings"] += 1
         self.found.counts["overpriced"] += number
-        n, m = self.part.shape
         if number:
             self._join(offers.pop)  # the part relies on it that its offers are in the core
-        if number > n * m // PART_MISLED:
-            self.price_again()
-        return number > 0
+        return {"found": number}
 
     def _join(self, offer: Callable[[], Places]) -> None:
         keys, values = gathered(self.ranks, offer)

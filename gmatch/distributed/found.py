@@ -28,6 +28,8 @@ class Found:
         Numbers of steps and rounds, by name.
     seconds : dict
         How long this rank has worked, by step, if the method tells steps apart; differs between ranks.
+    trace : list of str
+        The steps of a core, in their order: see csrc/core/plan.cuh.
     reason : str
         Why another method than the one asked for went on; empty if none did.
     """
@@ -38,7 +40,12 @@ class Found:
     witness: tuple[Any, Any] | None = None
     counts: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(COUNTED, 0)))
     seconds: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    trace: list[str] = field(default_factory=list)
     reason: str = ""
+
+    def stats(self) -> dict[str, Any]:
+        """The counts, and the trace of a core."""
+        return {**self.counts, "trace": self.trace} if self.trace else {**self.counts}
 
     def clocked(self, step: str, work: Callable[[], Any]) -> Callable[[], Any]:
         """A function that does the work and counts its seconds."""

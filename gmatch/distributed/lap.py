@@ -147,7 +147,7 @@ def _lap_of_block(ranks: Ranks, array: Any, asked: dict[str, Any], begun: _Begin
     result.stats.update(
         method=method.name, reason=found.reason or reason, initial="reduce", backend=device_of(block.array),
         team="ranks", threads=asked["threads"] or 1, start_size=0, ranks=ranks.size, rows=block.rows,
-        meetings=past.meetings, bytes_met=past.bytes_met, seconds=seconds, **found.counts,
+        meetings=past.meetings, bytes_met=past.bytes_met, seconds=seconds, **found.stats(),
     )  # fmt: skip
     if asked["certify"]:
         verify_block(ranks, array, result)

@@ -89,7 +89,7 @@ def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
         initial="given" if given or duals is not None else "reduce", backend="cpu", team="windows",
         threads=threads or 1, start_size=0, passes=-(-part.rows_read // max(1, part.shape[0])),
         rows_priced=part.rows_read, looked_at=part.looked_at, seconds=seconds,
-        **found.counts,
+        **found.stats(),
     )  # fmt: skip
     return result
 

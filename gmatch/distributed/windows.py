@@ -79,7 +79,7 @@ def lap_of_windows(costs: WindowCosts, options: Options) -> Assignment:
         method="core" if reason == REASON else "classical", reason=found.reason or reason,
         initial="given" if given or duals is not None else "reduce", backend="cpu", team="windows",
         threads=threads or 1, start_size=0, passes=-(-windows // max(1, len(costs.windows))), windows=windows,
-        seconds=seconds, **found.counts,
+        seconds=seconds, **found.stats(),
     )  # fmt: skip
     return result
 

@@ -1,4 +1,4 @@
-// assign_core.cpp: assign_core_grid, for one type of COSTS.
+// assign_core.cpp: the launches of a core as the host starts them, for one type of COSTS.
 #include "assignment.h"
 
 int main(int argc, char** argv) {
@@ -11,8 +11,16 @@ int main(int argc, char** argv) {
     auto task = call.task(workspace.data(), true);
     task.report = &report.counters;
     const auto spread = dual_spread(call.matrix);
-    emulator::launch(call.launch, [&] { assign_core_grid(dense_costs(call.matrix), task, spread, arrivals); });
+    const auto costs = dense_costs(call.matrix);
+    emulator::launch(call.launch, [&] { core_start_grid(costs, task, spread, arrivals); });
+    emulator::launch(call.launch, [&] { core_search_grid(costs, task, spread, arrivals); });
+    if (report.trace.ends_with(CoreStep::bound)) {
+      emulator::launch(call.launch, [&] { core_matrix_grid(costs, task, spread, arrivals); });
+    }
     if (report.trace.size < 1 || report.trace.size > CoreTrace::ROOM) return std::string("a trace of no length that can be");
+    if (!report.trace.ends_with(CoreStep::reprice) && !report.trace.ends_with(CoreStep::search_matrix)) {
+      return std::string("launches that left the plan before its end");
+    }
     call.report = report.counters;
     return call.judge();
   });

@@ -33,6 +33,8 @@ void define_mirror(nb::module_& m) {
   mirror::add_struct<Progress>(m, "Progress");
   mirror::add_struct<Report>(m, "Report");
   mirror::add_struct<CoreTrace>(m, "CoreTrace");
+  mirror::add_struct<CoreFacts>(m, "CoreFacts");
+  mirror::add_struct<CoreLimits>(m, "CoreLimits");
   static_assert(sizeof(CoreReport) == sizeof(Report) + sizeof(CoreTrace), "Python reads one after the other");
   mirror::add_struct<Inspection>(m, "Inspection");
   mirror::add_struct<CostInspection>(m, "CostInspection");

@@ -1,6 +1,9 @@
 // search.cpp: dense assignment by the search on host threads, for Python; and the memory that its programs need on a GPU.
 #include <nanobind/stl/string.h>
 
+#include <cstring>
+#include <stdexcept>
+
 #include "assignment/batch.cuh"
 #include "assignment/munkres.cuh"
 #include "bindings/module.hpp"
@@ -117,6 +120,18 @@ Count gpu_munkres_workspace_size(int num_rows, int num_columns, int threads, con
   });
 }
 
+template <class Struct>
+Struct unpacked(const nb::bytes& packed) {
+  if (packed.size() != sizeof(Struct)) throw std::invalid_argument("bytes of another struct");
+  Struct it{};
+  std::memcpy(&it, packed.data(), sizeof(Struct));
+  return it;
+}
+
+int next_core_step(const nb::bytes& facts, const nb::bytes& limits) {
+  return static_cast<int>(next_step(unpacked<CoreFacts>(facts), unpacked<CoreLimits>(limits)));
+}
+
 template <class Dual>
 void define_search_for(nb::module_& m) {
   m.def("assign_by_core", &assign_core<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
@@ -153,6 +168,7 @@ void define_search(nb::module_& m) {
   m.def("core_workspace_size", &gpu_core_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a, "cost"_a);
   m.def("batch_workspace_size", &gpu_batch_workspace_size, "num_rows"_a, "num_columns"_a, "threads"_a, "cost"_a,
         "edges"_a);
+  m.def("next_core_step", &next_core_step, "facts"_a, "limits"_a);
   m.attr("MOST_REPRICINGS") = MOST_REPRICINGS;
   m.attr("PICKED_ON_GPU") = PICKED_ON_GPU;
 }

@@ -1,23 +1,23 @@
 // program.cuh: the program of linear assignment by pricing. It solves a sparse core of a dense matrix, and only checks all
-// other entries against the duals.
+// other entries against the duals. The steps, in the order of plan.cuh:
 //
-//   1 price    one pass over the matrix picks a sparse core, the best of every row
-//   2 auction  pairs most rows of the core, and leaves duals that make these pairs tight, or nearly; then prices are refined.
-//              A row reads the matrix again before its bid is worse than a pair that the core left out
-//   3 search   matches the other rows of the core, exactly. A row reads the matrix again before paths become longer than a
-//              path by a pair that the core left out
-//   4 reprice  one pass over the matrix finds the entries that the duals overprice. They join the core, whose rows are
-//              searched again
-//   5 dense    if no core suffices, the whole matrix is searched
+//   price          one pass over the matrix picks a sparse core, the best of every row
+//   auction        pairs most rows of the core, and leaves duals that make these pairs tight, or nearly. A row reads the matrix
+//                  again before its bid is worse than a pair that the core left out
+//   refine         makes these pairs tight
+//   search         matches the other rows of the core, exactly. A row reads the matrix again before paths become longer than a
+//                  path by a pair that the core left out
+//   reprice        one pass over the matrix finds the entries that the duals overprice. They join the core, whose rows are
+//                  searched again
+//   bound          no core suffices: duals may have gone farther apart along its few entries than the whole matrix needs
+//   search_matrix  the whole matrix is searched
 //
 // The answer is exact, whatever the first steps leave: the search finds it, with duals that hold for the whole matrix.
 #pragma once
 #include "assignment/assign_sparse.cuh"
 #include "core/core.cuh"
-#include "core/trace.cuh"
+#include "core/plan.cuh"
 
-// After this number of passes over the matrix a search in the matrix itself costs less.
-constexpr int MOST_REPRICINGS = 16;
 // Epsilons of an auction in the core. With a last epsilon of 2^-15 spreads, 100 pairs of 20,000 are not the best ones, and the
 // search mends them. Two more rounds cost less.
 constexpr int FIRST_EPSILON = 1, LAST_EPSILON = -19;
@@ -33,46 +33,33 @@ struct CoreReport {
   CoreTrace trace;
 };
 
-// Each step notes itself first, except two: noting in the small functions of `reprice` and `bound` would cost the whole
-// program 8 bytes more stack.
-template <class Team, class Dual>
-DEVICE void note(const Team& team, const AssignmentTask<Dual>& task, CoreStep step) {
-  if (team.rank() == 0) reinterpret_cast<CoreReport*>(task.report)->trace.add(step);
-}
-
 template <class Stored, class Dual>
 DEVICE Auction<Core<Stored>> auction_of(const Core<Stored>& core, const AssignmentTask<Dual>& task, Dual spread) {
   return {core,          &core.totals->spreads, FIRST_EPSILON, LAST_EPSILON, bids_of_chain(core.num_rows),
           task.matching, task.v,                spread};
 }
 
-// A function of its own, which returns the team, as the steps are: in one function the compiler makes each step far slower.
-template <class Team, class Stored, class Dual>
-DEVICE_APART Team build_core(Team team, Core<Stored> core, const Dual* v) {
-  core.build(team, v);
-  return team;
-}
+// Each step is a function of its own, which returns the team: in one function the compiler makes each step far slower.
 
-// Steps 1 and 2. Leaves row_match and v. A given assignment or given duals take the place of an auction.
+// Leaves the core, v, and, if no pairs are given, rows without pairs.
 template <class Team, class Stored, class Dual>
-DEVICE_APART Team start_core(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace) {
+DEVICE_APART Team price_core(Team team, Core<Stored> core, AssignmentTask<Dual> task) {
   Count now = team.nanoseconds();
   if (!task.has_duals) team.each(core.num_columns, [&](Count column) { task.v[column] = 0; });
   team.sync();
-  note(team, task, CoreStep::price);
-  team = build_core(team, core, task.v);
+  core.build(team, task.v);
+  if (task.start != AssignmentStart::given) team.each(core.num_rows, [&](Count row) { task.matching.row_match[row] = NONE; });
   if (team.rank() == 0) task.report->price_ns += lap(team, now);
-  if (task.start == AssignmentStart::given) return team;
-  if (task.start == AssignmentStart::none || task.has_duals) {
-    team.each(core.num_rows, [&](Count row) { task.matching.row_match[row] = NONE; });
-    return team;
-  }
-  note(team, task, CoreStep::auction);
+  return team;
+}
+
+// Leaves row_match and v.
+template <class Team, class Stored, class Dual>
+DEVICE_APART Team hold_auction(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace) {
+  Count now = team.nanoseconds();
   auto auction = auction_of(core, task, spread);
   auction.carve(workspace);
   auction.run(team, LONGER_CHAINS);
-  note(team, task, CoreStep::refine);
-  refine_prices(team, core, task.matching, task.v);
   if (team.rank() == 0) {
     task.report->bids = *auction.num_bids;
     task.report->rows_read = *auction.num_read;
@@ -81,10 +68,17 @@ DEVICE_APART Team start_core(Team team, Core<Stored> core, AssignmentTask<Dual> 
   return team;
 }
 
-// Step 3, from row_match and v.
+template <class Team, class Stored, class Dual>
+DEVICE_APART Team refine_core(Team team, Core<Stored> core, AssignmentTask<Dual> task) {
+  Count now = team.nanoseconds();
+  refine_prices(team, core, task.matching, task.v);
+  if (team.rank() == 0) task.report->start_ns += lap(team, now);
+  return team;
+}
+
+// From row_match and v.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team search_core(Team team, Core<Stored> core, AssignmentTask<Dual> task) {
-  note(team, task, CoreStep::search);
   if (team.rank() == 0) {
     *task.progress = Progress{};
     task.report->start_size = 0;
@@ -95,22 +89,21 @@ DEVICE_APART Team search_core(Team team, Core<Stored> core, AssignmentTask<Dual>
   return team;
 }
 
-// Step 4: adds overpriced entries to the core.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team reprice_core(Team team, Core<Stored> core, AssignmentTask<Dual> task) {
   Count now = team.nanoseconds();
   core.reprice(team, task.matching, task.u, task.v);
   if (team.rank() == 0) {
-    note(team, task, CoreStep::reprice);
     ++task.report->repricings;
     task.report->price_ns += lap(team, now);
   }
   return team;
 }
 
-// Before step 5: duals may have gone farther apart along the few entries of a core than the whole matrix needs.
+// v stays at most `spread` below 0.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team bound_duals(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual spread) {
+  team.sync();
   team.each(core.num_columns, [&](Count column) {
     if (task.v[column] < -spread) task.v[column] = -spread;
   });
@@ -120,7 +113,6 @@ DEVICE_APART Team bound_duals(Team team, Core<Stored> core, AssignmentTask<Dual>
 
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team search_matrix(Team team, Core<Stored> core, AssignmentTask<Dual> task) {
-  note(team, task, CoreStep::search_matrix);
   if (team.rank() == 0) {
     ++task.report->dense_searches;
     *task.progress = Progress{};
@@ -131,7 +123,7 @@ DEVICE_APART Team search_matrix(Team team, Core<Stored> core, AssignmentTask<Dua
   return team;
 }
 
-// The five steps. The journal has room for MOST_REPRICINGS + 2 searches.
+// The steps of one problem. The journal has room for MOST_REPRICINGS + 2 searches.
 template <class Stored>
 class AssignmentByCore {
  public:
@@ -147,29 +139,48 @@ class AssignmentByCore {
     from_duals_.workspace = workspace_.rest();
   }
 
-  template <class Team>
+  // Takes the steps of a launch.
+  template <CoreLaunch LAUNCH, class Team>
   DEVICE void run(Team& team) {
-    team = start_core(team, core_, task_, spread_, workspace_);
-    if (search_and_reprice(team)) return;
-    team.sync();
-    note(team, task_, CoreStep::bound);
-    // v of columns that are free after an auction may lie above zero.
-    const bool is_square = core_.num_rows == core_.num_columns;
-    team = bound_duals(team, core_, from_duals_, is_square ? 2 * spread_ : spread_);
-    team = search_matrix(team, core_, from_duals_);
+    const bool has_pairs = task_.start == AssignmentStart::given || task_.start == AssignmentStart::none;
+    CoreFacts facts{};
+    facts.last = before(LAUNCH);
+    facts.is_fresh = !has_pairs && !task_.has_duals;
+    facts.is_new = true;
+    while (true) {
+      const CoreStep step = next_step(facts, limits_of_one_device());
+      if (step == CoreStep::done || !takes(LAUNCH, step)) return;
+      if (team.rank() == 0) reinterpret_cast<CoreReport*>(task_.report)->trace.add(step);
+      take<LAUNCH>(team, step, facts);
+      facts.last = step;
+    }
   }
 
  private:
-  // Steps 3 and 4 in turns; whether that solved the problem.
-  template <class Team>
-  DEVICE bool search_and_reprice(Team& team) {
-    for (int repricing = 0; repricing < MOST_REPRICINGS; ++repricing) {
-      team = search_core(team, core_, from_duals_);
-      if (task_.report->size < core_.num_rows) return false;
-      team = reprice_core(team, core_, from_duals_);
-      if (core_.totals->found == 0) return true;
+  template <CoreLaunch LAUNCH, class Team>
+  DEVICE void take(Team& team, CoreStep step, CoreFacts& facts) {
+    if constexpr (takes(LAUNCH, CoreStep::price)) {
+      if (step == CoreStep::price) team = price_core(team, core_, task_);
+      if (step == CoreStep::auction) team = hold_auction(team, core_, task_, spread_, workspace_);
+      if (step == CoreStep::refine) team = refine_core(team, core_, task_);
     }
-    return false;
+    if constexpr (takes(LAUNCH, CoreStep::search)) {
+      if (step == CoreStep::search) {
+        team = search_core(team, core_, from_duals_);
+        facts.is_matched = task_.report->size == core_.num_rows;
+        ++facts.searches;
+      }
+      if (step == CoreStep::reprice) {
+        team = reprice_core(team, core_, from_duals_);
+        facts.found = core_.totals->found;
+      }
+      // v of columns that are free after an auction may lie above zero.
+      const bool is_square = core_.num_rows == core_.num_columns;
+      if (step == CoreStep::bound) team = bound_duals(team, core_, from_duals_, is_square ? 2 * spread_ : spread_);
+    }
+    if constexpr (takes(LAUNCH, CoreStep::search_matrix)) {
+      if (step == CoreStep::search_matrix) team = search_matrix(team, core_, from_duals_);
+    }
   }
 
   Core<Stored> core_;
@@ -178,11 +189,11 @@ class AssignmentByCore {
   Dual spread_;
 };
 
-template <class Team, class Stored>
+template <CoreLaunch LAUNCH = CoreLaunch::whole, class Team, class Stored>
 DEVICE void assign_by_core(Team& team, const DenseCosts<Stored>& costs,
                            const AssignmentTask<typename DenseCosts<Stored>::Dual>& task,
                            typename DenseCosts<Stored>::Dual spread) {
-  AssignmentByCore<Stored>(costs, task, spread).run(team);
+  AssignmentByCore<Stored>(costs, task, spread).template run<LAUNCH>(team);
 }
 
 template <class Stored>

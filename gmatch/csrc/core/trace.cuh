@@ -3,8 +3,9 @@
 #include "team/steps.cuh"
 
 // `sample` looks at some rows and columns, `price` picks the core, `learn` adds to its rows (both of them on one processor of a
-// host only), `search_matrix` works on the whole matrix. core/program.cuh and serial/core_search.hpp say more.
-MIRRORED_ENUM(CoreStep, sample, price, auction, learn, refine, search, reprice, bound, search_matrix);
+// host only), `search_matrix` works on the whole matrix. Only ranks and windows `widen` rows and `price_again`. `done` is the end
+// of a plan, and never noted. core/program.cuh, serial/core_search.hpp and gmatch/distributed/core.py say more.
+MIRRORED_ENUM(CoreStep, sample, price, auction, learn, refine, search, reprice, bound, search_matrix, widen, price_again, done);
 
 // Zero before the solution starts. One thread writes it.
 struct CoreTrace {
