@@ -43,9 +43,7 @@ def _auto_of_batch_on_gpu(*_: Any) -> tuple[AssignmentMethod, str]:
     return _JV, "a batch: one block of a GPU finds the paths of a problem one after the other"
 
 
-def _auto_of_batch_on_cpu(
-    most_columns: int, largest: Callable[[], DenseCosts] | None
-) -> tuple[AssignmentMethod, str]:
+def _auto_of_batch_on_cpu(most_columns: int, largest: Callable[[], DenseCosts] | None) -> tuple[AssignmentMethod, str]:
     if largest is not None and most_columns >= min(FEW_ROWS_ON_CPU.values()):
         return _cpu_method_of(largest())
     return _JV, ONE_CORE_REASON
