@@ -117,8 +117,11 @@ COORDINATES: tuple[Words, ...] = (
     {"coordinates": "4"},
     {"coordinates": "8"},
 )
-PATHS: Words = {"search": "jv", "edges": "ShortestPaths"}
-METHODS_OF_BATCHES: tuple[Words, ...] = (*SEARCHES, *({**PATHS, **cost} for cost in COSTS))
+# Shortest paths have registers for two blocks of half as many threads in a multiprocessor: MOST_SEARCHERS of gpu.py.
+PATHS: Words = {"search": "jv", "edges": "ShortestPaths", "limit": "640"}
+METHODS_OF_BATCHES: tuple[Words, ...] = (
+    *({**search, "limit": "512"} for search in SEARCHES), *({**PATHS, **cost} for cost in COSTS),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,9 +274,9 @@ BLOCK_PASSES = Program(
 )  # fmt: skip
 ASSIGN_BATCH = Program(
     source="programs/assign_batch.cu",
-    entries={"assign_batch": "640"},
+    entries={"assign_batch": "{limit}"},
     structs=("Batch",),
-    macros={"COSTS": "Batch<{cost}>", "EDGES": "{edges}<{cost}>"},
+    macros={"COSTS": "Batch<{cost}>", "EDGES": "{edges}<{cost}>", "BLOCK_LIMIT": "{limit}"},
     title="{search}-batch-{type}",
     rows=(METHODS_OF_BATCHES,),
     workspace="batch_workspace_size",

@@ -70,8 +70,8 @@ FEW_BLOCKS, FEW_BLOCKS_LIMIT = 64, 1 << 20
 # The classical variant reads whole rows faster from 2**26 entries on with more threads than the tree has registers for.
 WIDE_BLOCKS_FROM = 1 << 26
 # Most threads of a block that solves a problem of a batch by shortest paths: two such blocks have the registers of a
-# multiprocessor. A thread has a column; more only if there are more columns than threads. Two columns a thread take 1.1 to
-# 1.5 times as long for 64 to 300 columns (benchmarks/log/batches.md, "A step reads several rows").
+# multiprocessor. A thread has one column, unless there are more columns than threads. With two, 64 to 300 columns take
+# 1.1 to 1.5 times as long (benchmarks/log/batches.md, "A step reads several rows").
 MOST_SEARCHERS = 320
 # A problem of a batch whose arrays take no more is worked on in the multiprocessor's own memory: two blocks fit.
 NEAR_MEMORY_LIMIT = 111 << 10

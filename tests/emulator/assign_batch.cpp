@@ -148,6 +148,7 @@ static std::string judge(const Problems& problems, const Answers& answers, int p
 int main(int argc, char** argv) {
   return fuzz(argc, argv, 100, [](Random& random) -> std::string {
     constexpr int STARTS[] = {0, 1, 3, 4};  // nothing is given to a batch
+    constexpr int WIDE_BLOCK = 320;         // MOST_SEARCHERS of backends/gpu.py
     const Problems problems = draw_problems(random);
     const int count = static_cast<int>(problems.layout.size());
     int start = STARTS[random() % 4], next = 0, fewer = 0, more = 0;
@@ -155,7 +156,8 @@ int main(int argc, char** argv) {
       fewer = std::max(fewer, matrix.rows);
       more = std::max(more, matrix.columns);
     }
-    const auto launch = draw_launch(random);
+    auto launch = draw_launch(random);
+    if (random() % 8 == 0) launch.threads = WIDE_BLOCK;
     emulator::instance += ": " + std::to_string(count) + " problems of at most " + std::to_string(fewer) + " x " +
                           std::to_string(more) + ", start " + std::to_string(start) + ", " + name_of(launch);
     const Count bytes = batch_workspace_size<EDGES>(

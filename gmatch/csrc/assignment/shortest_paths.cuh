@@ -101,7 +101,7 @@ class ShortestPaths {
   // Two boards take turns, so that a step needs one barrier.
   struct Boards {
     Board of_turn[2];
-    Vertex root;      // of the next search, or NONE
+    Vertex root;     // of the next search, or NONE
     int bidders[3];  // of a round, of the next and of the one after it
   };
   // The nearest columns of a thread, NONE if they are not nearer than a free column that is known: one whose row has not been
@@ -281,7 +281,8 @@ class ShortestPaths {
     });
     const Dual least = team.min_group(offer.least);
     // Rows prefer different lanes, so that equal rows do not all want one column.
-    const int place = (offer.least > least ? 2 : offer.is_free ? 0 : 1) * team.lanes() + ((team.lane() - row) & (team.lanes() - 1));
+    const int rank = offer.least > least ? 2 : offer.is_free ? 0 : 1;
+    const int place = rank * team.lanes() + ((team.lane() - row) & (team.lanes() - 1));
     const int winner = team.min_group(place);
     Dual second = team.min_group(place == winner ? offer.second : offer.least);
     if (place != winner) return;
