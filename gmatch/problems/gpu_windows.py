@@ -54,11 +54,21 @@ class GpuWindows:
         How many rows passes have read so far.
     windows_read : int
         How many windows were brought to the GPU for that.
+
+    Raises
+    ------
+    InvalidInput
+        If a row takes more than a window may.
     """
 
     def __init__(self, shape: tuple[int, int], itemsize: int, together: int = 1) -> None:
         left, (rows, columns) = cuda.memory_left(), shape
         most = left // OF_WINDOW // max(1, columns * itemsize)
+        if rows and not most:
+            raise InvalidInput(
+                f"a row of these costs takes {columns * itemsize} bytes, more than 1/{OF_WINDOW} of the {left} bytes "
+                "that are free on the GPU; free memory there, or use device='cpu'"
+            )
         height = max(1, min(ROWS_OF_PROCESSOR * cuda.processors(), most) // together) * together
         self.shape = shape
         self.windows = [slice(first, min(first + height, rows)) for first in range(0, rows, height) if columns]
@@ -211,13 +221,3 @@ class CopiedWindows(GivenWindows):
             block = self._costs.rows_of(rows)
         self._costs.refuse_other_block(block, rows)
         return block
-
-
-def refuse_gpu_without_memory(needed: int) -> None:
-    """Raises `InvalidInput` unless a row fits."""
-    left = cuda.memory_left()
-    if needed > left // OF_WINDOW:
-        raise InvalidInput(
-            f"a row of these costs takes {needed} bytes, more than 1/{OF_WINDOW} of the {left} bytes that are free on "
-            "the GPU; free memory there, or use device='cpu'"
-        )
