@@ -113,9 +113,12 @@ class FakePoints:
 class FakeUploads:
     """Copies that are done at once."""
 
+    def __init__(self, together):
+        self._together = together
+
     def start(self, read, rows, width, dtype):
         copy = fake_cupy.fake(read(rows).astype(dtype))
-        assert copy.shape == (rows.stop - rows.start, width)
+        assert copy.shape == (rows.stop - rows.start, width) and rows.start % self._together == 0
         return SimpleNamespace(finish=lambda: copy)
 
     def close(self):

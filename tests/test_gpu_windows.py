@@ -220,7 +220,7 @@ def test_costs_that_a_gpu_fills_are_the_hosts_to_the_bit(metric):
             assert (found == wanted).all()
 
 
-def test_what_a_gpu_refuses(gpu):
+def test_what_a_gpu_refuses(gpu, monkeypatch):
     x = np.zeros((3, 2))
     with pytest.raises(InvalidInput, match="both lie on the host, or both on a GPU"):
         PointCosts(x, gpu.asarray(x))
@@ -228,6 +228,11 @@ def test_what_a_gpu_refuses(gpu):
         gmatch.lap(RowWindows(x), device="gpu", method="tree")
     with pytest.raises(InvalidInput, match="threads is for the CPU"):
         gmatch.lap(RowWindows(x), device="gpu", threads=2)
+
+    with monkeypatch.context() as context:
+        context.setattr(cuda, "memory_left", lambda: 300)
+        with pytest.raises(InvalidInput, match="a row of these costs takes 24 bytes"):
+            gmatch.lap(RowWindows(np.zeros((3, 3))), device="gpu")
 
     def raising(rows, columns):
         raise ValueError("no")
@@ -241,9 +246,6 @@ def test_what_a_gpu_refuses(gpu):
         return gpu.asarray(np.full((len(rows), len(columns)), float(len(seen))))
 
     costs = FunctionCosts(changing, (3, 3), np.float64)
-    gpu_windows_kept, gpu_windows.KEPT = gpu_windows.KEPT, 1 << 62
-    try:
-        with pytest.raises(InvalidInput, match="the same costs each time"):
-            gmatch.lap(costs, device="gpu")
-    finally:
-        gpu_windows.KEPT = gpu_windows_kept
+    monkeypatch.setattr(gpu_windows, "KEPT", 1 << 62)
+    with pytest.raises(InvalidInput, match="the same costs each time"):
+        gmatch.lap(costs, device="gpu")

@@ -189,7 +189,8 @@ def lap(
         problems of up to 2**16 pairs, SciPy is called on the host; ``stats["by_scipy"]`` says for which. Costs that tie
         therefore take SciPy's time. For dense costs, without `cost_limit`, `infeasible` and `deterministic`.
     device : {None, "cpu", "gpu"}
-        None: where the costs live. Otherwise they are moved there once, and the result is moved back.
+        None: where the costs live. Otherwise they are moved there once, and the result is moved back. A matrix that
+        the GPU does not hold, and costs that are no matrix, come there in windows of rows.
     threads : int, optional
         Host threads. By default as many as there are processors and work for. A GPU sizes its own grid.
     certify : bool

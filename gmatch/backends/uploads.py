@@ -28,9 +28,15 @@ class Uploads:
 
     Threads copy pieces of the rows to pinned memory, and from there to the GPU on a stream of its own. The passes over
     the former rows run on the caller's stream at that time.
+
+    Parameters
+    ----------
+    together : int
+        Rows that are read together: a piece has a multiple of them.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, together: int) -> None:
+        self._together = together
         self._device = cupy.cuda.Device()
         self._stream = cupy.cuda.Stream(non_blocking=True)
         self._threads = ThreadPoolExecutor(min(MOST_THREADS, os.cpu_count() or 1))
@@ -42,7 +48,7 @@ class Uploads:
         ready = cupy.cuda.Event(disable_timing=True)
         ready.record()  # the memory may be in use by passes over earlier rows
         self._stream.wait_event(ready)
-        step = max(1, PIECE // max(1, width * copy.itemsize))
+        step = max(1, PIECE // max(1, width * copy.itemsize) // self._together) * self._together
         pieces = [slice(first, min(first + step, len(copy))) for first in range(0, len(copy), step)]
         parts = [self._threads.submit(self._copy, read, rows.start, copy, piece) for piece in pieces]
         return _Upload(copy, parts, self._stream)

@@ -77,7 +77,7 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
     seconds.update({"start": checked, "search": perf_counter() - began - checked, **found.seconds})
     result.stats.update(
         method="core" if reason == REASON else "classical", reason=found.reason or reason,
-        initial="given" if duals is not None else "reduce", backend="gpu", team="windows", start_size=0,
+        initial="given" if duals is not None else "reduce", backend="gpu", team="windows", threads=1, start_size=0,
         passes=-(-windows.rows_seen // max(1, windows.shape[0])), windows=windows.windows_read, seconds=seconds,
         **found.counts,
     )  # fmt: skip

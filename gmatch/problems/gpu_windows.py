@@ -42,6 +42,8 @@ class GpuWindows:
         How many rows and columns there are.
     itemsize : int
         Bytes of an entry.
+    together : int
+        Heights of windows are multiples of this number of rows.
 
     Attributes
     ----------
@@ -52,12 +54,22 @@ class GpuWindows:
         How many rows passes have read so far.
     windows_read : int
         How many windows were brought to the GPU for that.
+
+    Raises
+    ------
+    InvalidInput
+        If a row takes more than a window may.
     """
 
-    def __init__(self, shape: tuple[int, int], itemsize: int) -> None:
+    def __init__(self, shape: tuple[int, int], itemsize: int, together: int = 1) -> None:
         left, (rows, columns) = cuda.memory_left(), shape
         most = left // OF_WINDOW // max(1, columns * itemsize)
-        height = max(1, min(ROWS_OF_PROCESSOR * cuda.processors(), most))
+        if rows and not most:
+            raise InvalidInput(
+                f"a row of these costs takes {columns * itemsize} bytes, more than 1/{OF_WINDOW} of the {left} bytes "
+                "that are free on the GPU; free memory there, or use device='cpu'"
+            )
+        height = max(1, min(ROWS_OF_PROCESSOR * cuda.processors(), most) // together) * together
         self.shape = shape
         self.windows = [slice(first, min(first + height, rows)) for first in range(0, rows, height) if columns]
         self.rows_seen = self.windows_read = 0
@@ -136,7 +148,7 @@ class GivenWindows(GpuWindows):
     """
 
     def __init__(self, costs: Any) -> None:
-        super().__init__(costs.shape, costs.dtype.itemsize)
+        super().__init__(costs.shape, costs.dtype.itemsize, costs.rows_together)
         self._costs = costs
         self._sums: dict[int, Any] = {}  # of the bits of each window that was read
         self.as_type: Any = None
@@ -178,7 +190,7 @@ class CopiedWindows(GivenWindows):
 
     def __init__(self, costs: Any) -> None:
         super().__init__(costs)
-        self._uploads = import_module("..backends.uploads", __package__).Uploads()
+        self._uploads = import_module("..backends.uploads", __package__).Uploads(costs.rows_together)
         self._coming: dict[int, Any] = {}
         self._one_at_a_time = Lock()
         self._dtype = costs.stored.newbyteorder("=")
@@ -209,13 +221,3 @@ class CopiedWindows(GivenWindows):
             block = self._costs.rows_of(rows)
         self._costs.refuse_other_block(block, rows)
         return block
-
-
-def refuse_gpu_without_memory(needed: int) -> None:
-    """Raises `InvalidInput` unless a row fits."""
-    left = cuda.memory_left()
-    if needed > left // OF_WINDOW:
-        raise InvalidInput(
-            f"a row of these costs takes {needed} bytes, more than 1/{OF_WINDOW} of the {left} bytes that are free on "
-            "the GPU; free memory there, or use device='cpu'"
-        )

@@ -80,6 +80,7 @@ class WindowCosts:
     device: Device = "cpu"
 
     stored: np.dtype[Any]  # as promised
+    rows_together: int  # heights of windows are multiples of it
     forbids_nan: bool
     _kept: tuple[int, Any]  # the number of a window, and its entries
     _sums: dict[int, int]  # of the bits of each window that was read
@@ -96,7 +97,8 @@ class WindowCosts:
         maximize = truth_of("maximize", maximize)
         step = max(1, WINDOW // max(columns, 1) // rows_together) * rows_together
         vars(self).update(
-            shape=shape, dtype=working, maximize=maximize, windows_read=0, stored=stored, _checked=None,
+            shape=shape, dtype=working, maximize=maximize, windows_read=0, stored=stored,
+            rows_together=rows_together, _checked=None,
             cost_limit=None if cost_limit is None else number_of(cost_limit, working, maximize),
             windows=[slice(first, min(first + step, rows)) for first in range(0, rows, step) if columns],
             forbids_nan=truth_of("forbid_nan", forbid_nan), _kept=(-1, None), _sums={},
