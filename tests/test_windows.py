@@ -213,6 +213,15 @@ def test_each_column_offers_the_pair_that_its_duals_overprice_most():
         assert set((slack < 0).any(axis=1).nonzero()[0]) == set((keys // 60).tolist())
 
 
+@pytest.mark.parametrize("shape", [(300, 300), (280, 300), (300, 250)])
+def test_costs_of_a_few_of_the_smallest_numbers(shape):
+    rng = np.random.default_rng(0)
+    matrix = np.ldexp(np.outer(*(rng.random(length) for length in shape)), -1060)
+    for limit in (None, float(np.ldexp(0.1, -1060))):
+        costs = FunctionCosts(lambda rows, columns: matrix[rows], shape, float, cost_limit=limit)
+        assert gmatch.lap(costs, certify=True).cost == gmatch.lap(matrix, cost_limit=limit).cost
+
+
 def test_margins_say_which_rows_to_read():
     rng = np.random.default_rng(12)
     costs = rng.integers(0, 50, (30, 40)).astype(float)

@@ -80,9 +80,11 @@ class Doubled(NamedTuple):
         return Start(AssignmentStart.GIVEN, row_match, np.concatenate([last.v[:m], last.u]))
 
     def duals(self, u: Any, v: Any) -> tuple[Any, Any]:
-        """Duals of the core's rows and columns. Integer duals are rounded up for rows, and down for columns."""
+        """Duals of the core's rows and columns. What is not even is rounded up for rows, and down for columns."""
         n, m = self.shape
         of_rows, of_columns = u[:n] + v[m:], np.minimum(v[:m] + u[n:], 0)  # above 0 only by rounding
         if u.dtype.kind == "i":
             return -(-of_rows // 2), of_columns // 2
-        return of_rows / 2, of_columns / 2
+        rows, columns = of_rows / 2, of_columns / 2  # exact, except for the smallest numbers of all
+        rows = np.where(2 * rows < of_rows, np.nextafter(rows, np.inf), rows)
+        return rows, np.where(2 * columns > of_columns, np.nextafter(columns, -np.inf), columns)

@@ -1,11 +1,11 @@
-"""Pairs that are drawn by chance for a core.
+"""Entries that are drawn by chance for a core.
 
-Many rows may prefer the same columns. If each row offers its best pairs, all offer pairs of these columns, and the next
-round the pairs of others. So pairs are drawn: without replacement, each with a chance in proportion to a weight. Row by
-row, a pair of the weight w gets the key E / w, where E is exponential, and the pairs with the least keys are drawn:
-Efraimidis, Spirakis, "Weighted random sampling with a reservoir", Information Processing Letters 97 (2006).
+Many rows may prefer the same columns. If each row offers its best entries, all rows offer entries of these columns, and
+in the next round entries of other columns. So entries are drawn: without replacement, each with a chance in proportion
+to a weight. An entry of weight w gets the key E / w, where E is exponential. The entries of a row with the least keys
+are drawn: Efraimidis, Spirakis, "Weighted random sampling with a reservoir", Information Processing Letters 97 (2006).
 
-All rows share one list of exponentials, each from another place on. So draws are equal in each call, and cheap.
+All rows share one list of exponentials, and each row begins at another place of it. So draws are equal in each call.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ GOLDEN = 0.6180339887498949
 
 
 class Draws:
-    """Keys of pairs, row by row. The least keys of a row are drawn.
+    """Keys of entries, row by row. The least keys of a row are drawn.
 
     Parameters
     ----------
@@ -37,12 +37,12 @@ class Draws:
         return (rows * GOLDEN % 1 * len(self._turned)).astype(np.int64).clip(0, len(self._turned) - 1)
 
     def by_cost(self, rows: Any, costs: Any, epsilon: float) -> Any:
-        """Keys by which a pair is drawn with the weight exp(-cost / epsilon). A pair of infinite cost has no weight."""
+        """Keys by which an entry is drawn with the weight exp(-cost / epsilon)."""
         keys = self._logarithms[self._begins(rows)]
         keys *= epsilon
         keys += costs
         return keys
 
     def by_amount(self, rows: Any, amounts: Any) -> Any:
-        """Keys by which a pair is drawn with its amount as the weight; the amounts are below 0, or not to be drawn."""
+        """Keys by which an entry is drawn with minus its amount as the weight. Amounts above 0 are not to be drawn."""
         return amounts / self._turned[self._begins(rows)]

@@ -37,8 +37,8 @@ from .sampled import prices_of
 from .whole_part import Triples, WholePart
 
 REASON = "rows that are read again in each pass: few entries of them are searched"
-# Half of the first pairs are drawn with this multiple of the last epsilon of the prices. 2 to 6 are alike. 1 takes up
-# to 4 times as long: benchmarks/log/points.md, "Pairs of windows are drawn".
+# Half of the first entries are drawn with this multiple of the last epsilon of the prices. 2 to 6 are alike. 1 takes up
+# to 4 times as long: benchmarks/log/points.md, "Entries of windows are drawn".
 SPREAD = 3
 TOO_FAR = "costs of a range that leaves no room for the duals of a part of them"
 # Options of `lap` that these costs do not take: the value that they must have, and what to do instead.
