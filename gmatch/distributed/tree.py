@@ -45,14 +45,15 @@ from .ranks import ROOT, Ranks, of_root
 # phase takes 1 level with 32, and 23 and 45 levels without. 64 gain nothing.
 WANTED = 32
 # If a phase takes more levels, the duals have moved away from the listed edges, and they are listed anew. Products of
-# random numbers (n = 500, two ranks) take 50,783 levels with one list, and 1,493 so.
+# random numbers (n = 500, two ranks) take 50,783 levels with one list, and 1,652 so.
 LEVELS_OF_A_PHASE = 4
 
 
 def tree(ranks: Ranks, part: MatrixPart, v: Any = None) -> Found:
     """The cheapest assignment; `v` are duals of the columns to start from, for square problems.
 
-    O(n**2 m / ranks) work at worst on each rank, O(n + m) memory for each rank.
+    A phase takes O(n m / ranks) work on each rank if it expands no row twice, and n times as much at worst. There are
+    at most n phases. Each rank takes O(n + m) memory.
     """
     n, m = part.shape
     found = Found(np.full(n, -1, np.int32), *reduced_duals(ranks, part, v))
