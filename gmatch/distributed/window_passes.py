@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import to_host
-from ..backends.block_passes import BlockPasses, Closed, Depth, ForestState, HeldRows, Near, Picks
+from ..backends.block_passes import BlockPasses, Depth, ForestState, HeldRows, Near, Picks
 
 # A window of columns picks entries of each row. The best of all windows are kept, as many as one block would pick: see
 # PICKED_ON_GPU in csrc/core/block_passes.cuh.
@@ -118,7 +118,7 @@ class WindowPasses:
                 least[listed] = part.xp.minimum(least[listed], here)
         return found.picks(number), least
 
-    def close(self, rows: Any, u: Any, forest: ForestState, theta: Any) -> Closed:
+    def close(self, rows: Any, forest: ForestState, bound: Any, wanted: int) -> Any:
         raise NotImplementedError("the tree variant is for ranks that hold their blocks")
 
     def _listed(self, rows: Any) -> Iterator[tuple[Tile, slice]]:
