@@ -12,7 +12,7 @@ import gmatch
 from gmatch import CertificateError, FunctionCosts, Infeasible, InvalidInput, PointCosts, RowWindows, cuda
 from gmatch.backends.block_passes import HeldRows
 from gmatch.distributed.gpu_windows import GpuWindowPart
-from gmatch.problems import gpu_windows
+from gmatch.problems import gpu_windows, windows
 from gmatch.problems.points import METRICS
 from gmatch.problems.windows import CheckedWindows
 
@@ -196,6 +196,7 @@ def test_points_on_a_gpu_stop_at_a_gap(small_windows):
 def test_a_matrix_larger_than_the_memory_of_the_gpu_comes_in_windows(gpu, monkeypatch):
     matrix = np.random.default_rng(7).random((200, 300), np.float32)
     monkeypatch.setattr(cuda, "memory_left", lambda: 200_000)
+    monkeypatch.setattr(windows, "WINDOW", 1000)
     found = gmatch.lap(matrix, device="gpu")
     assert found.stats["team"] == "windows" and found.stats["windows"] > 10
     assert gmatch.verify(matrix, found).cost == found.cost

@@ -466,8 +466,14 @@ def as_windows(cost: Any, asked: Asked, device: str | None = None) -> Any:
 
 
 def is_too_large_for_gpu(cost: Any) -> bool:
-    """Whether it is a matrix of the host that the current GPU does not hold beside what a search needs."""
-    if not (isinstance(cost, np.ndarray) and cost.ndim == 2 or _lies_elsewhere(cost)):
+    """Whether it is a matrix of the host that the current GPU does not hold beside what a search needs.
+
+    A matrix of one window fits. To ask for the free memory would take a part of the time of a small call.
+    """
+    if (
+        not (isinstance(cost, np.ndarray) and cost.ndim == 2 or _lies_elsewhere(cost))
+        or math.prod(cost.shape) <= WINDOW
+    ):
         return False
     cuda.require()
     return _bytes_of(cost) > cuda.memory_left() // 8 * 7
