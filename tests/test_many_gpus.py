@@ -49,8 +49,11 @@ def test_the_matrix_is_the_same_on_any_number_of_gpus(monkeypatch):
 
 @pytest.mark.parametrize(
     ("n", "gpus", "method", "milliseconds"),
-    [(100_000, 1, "core", 93), (100_000, 4, "core", 105), (250_000, 4, "core", 310), (20_000, 2, "classical", 75)],
-)
+    [
+        (100_000, 1, "core", 97), (100_000, 4, "core", 103), (250_000, 8, "core", 297), (500_000, 8, "core", 906),
+        (10_000, 2, "classical", 16), (20_000, 4, "classical", 35), (28_284, 8, "classical", 86),
+    ],
+)  # fmt: skip
 def test_predictions_are_near_what_was_measured(n, gpus, method, milliseconds):
-    """Against benchmarks/log/several_gpus.md."""
-    assert many_gpus.Cell("weak", n, "int32", method, gpus).predicted() == pytest.approx(milliseconds / 1e3, rel=0.1)
+    """Against benchmarks/results/many_gpus_h200_x8.json."""
+    assert many_gpus.Cell("weak", n, "int32", method, gpus).predicted() == pytest.approx(milliseconds / 1e3, rel=0.17)
