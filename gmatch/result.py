@@ -454,8 +454,8 @@ class Assignment(_Pairs):
         ``augmentations_per_phase`` are lists. `Core` adds ``repricings``, its passes over the matrix, and ``trace``,
         its steps by name; on one processor of the host also ``gave_up``, whether `JV` took over; elsewhere ``bids``,
         ``rows_read`` (rows that bidders read again in the matrix) and ``dense_searches`` (1 if the matrix itself was
-        searched). ``seconds`` has the time of each step by name. ``code`` says where a GPU's
-        program came from, as in `Matching`.
+        searched). Cores of ranks and windows have a ``trace``, too. ``seconds`` has the time of each step by name.
+        ``code`` says where a GPU's program came from, as in `Matching`.
     forbid_nan : bool
         Whether some costs were NaN, which forbade their pairs.
     row_nodes, col_nodes : tuple or None

@@ -129,7 +129,8 @@ def lap(
         - a bipartite networkx graph: its edges are the only allowed pairs, and `Assignment.pairs` are pairs of nodes;
         - an array of three dimensions or a sequence of matrices: a batch; see `CostBatch`;
         - costs that are no matrix: `PointCosts`, `FunctionCosts` and `RowWindows`. A `numpy.memmap` or an array of h5py
-          or zarr that takes more than half of the memory is solved as a `RowWindows`.
+          or zarr that takes more than half of the memory is solved as a `RowWindows`. So is an array of the host that
+          takes more than 7/8 of a GPU's free memory, with ``device="gpu"``.
 
         A large number does not forbid a pair. If too few other pairs are allowed, it is used as any other cost, and the
         exact sums with it need more digits.
@@ -139,8 +140,8 @@ def lap(
         How to solve; the answer is a proven optimum by every method.
 
         - ``"auto"``: what is fastest for these costs on this device; ``stats["reason"]`` says why.
-        - ``"jv"``: shortest augmenting paths, serial, on the CPU (Jonker and Volgenant 1987; Crouse 2016 for
-          rectangular costs).
+        - ``"jv"``: shortest augmenting paths, serial on the CPU; on a GPU a block for each problem of a batch (Jonker
+          and Volgenant 1987; Crouse 2016 for rectangular costs).
         - ``"core"``: solves the cheapest entries of each row by an auction and augmenting paths, then checks all other
           entries.
         - ``"tree"`` and ``"classical"``: all free rows search at once, with a slack for each column or along lists of
@@ -190,7 +191,8 @@ def lap(
         therefore take SciPy's time. For dense costs, without `cost_limit`, `infeasible` and `deterministic`.
     device : {None, "cpu", "gpu"}
         None: where the costs live. Otherwise they are moved there once, and the result is moved back. A matrix that
-        the GPU does not hold, and costs that are no matrix, come there in windows of rows.
+        the GPU does not hold, `FunctionCosts` and `RowWindows` come there in windows of rows. `PointCosts` are computed
+        there.
     threads : int, optional
         Host threads. By default as many as there are processors and work for. A GPU sizes its own grid.
     certify : bool

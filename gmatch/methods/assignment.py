@@ -166,13 +166,13 @@ class Munkres(AssignmentMethod):
 class JV(AssignmentMethod):
     """Assignment by shortest augmenting paths, one after the other (Jonker and Volgenant 1987; Crouse 2016).
 
-    Column reduction, reduction transfer, augmenting row reduction, Dijkstra. Serial, on the CPU. If Dijkstra's searches
+    On the CPU: column reduction, reduction transfer, augmenting row reduction, Dijkstra; serial. If Dijkstra's searches
     turn out to take long, as for costs (i + 1) (j + 1), all begins anew from the prices of an auction (Bertsekas 1988).
     O(n**2 m) work at worst, O(n + m) memory beside the costs, and up to 16 MB for a copy of whole costs in 32 bits.
 
-    On a GPU it solves batches only, one problem in one block. All free rows of a problem bid at once. A step of a
-    search reads several rows, and reads a row again if it came too early. Reduction transfer is left out. Equal
-    batches get equal answers.
+    On a GPU it solves batches only, one problem in one block. All free rows of a problem bid at once, for up to 16
+    rounds. A step of a search reads several rows. If the distance of a row falls later, the row is read again.
+    Reduction transfer is left out. Equal batches get equal answers.
 
     For sparse costs Dijkstra has a heap and starts from many rows at once. If all columns are to be matched and few
     costs tie, it starts from an auction. ``"auto"`` solves sparse costs as dense ones where that is faster.

@@ -204,11 +204,11 @@ class FunctionCosts(WindowCosts):
     f : function
         ``f(rows, columns)`` takes two integer arrays, and returns what these rows cost with these columns: an array of
         shape (len(rows), len(columns)) and of type `dtype`. It is an array of NumPy, or one of CuPy or PyTorch that is
-        copied to the host. With ``device="gpu"`` `f` takes arrays of CuPy, and returns one, or a tensor on the GPU. `f`
-        is called with consecutive rows and all columns: about 2**20 entries at a time on the host, and a window on a
-        GPU. The blocks are the same in each pass. `lap` mostly takes 4 to 12 passes (``stats["passes"]``), and `verify`
-        one or two. If there is only one block, `f` is called once. It must return equal costs each time. No two calls
-        run at once.
+        copied to the host. With ``device="gpu"`` `f` takes arrays of CuPy. It then returns one, or a tensor on the GPU.
+        `f` is called with consecutive rows and all columns: about 2**20 entries at a time on the host, and a window at
+        a time on a GPU. Each pass asks for equal blocks. `lap` mostly takes 4 to 12 passes (``stats["passes"]``), and
+        `verify` one or two. If there is only one block, `f` is called once. It must return equal costs each time. No
+        two calls run at once.
     shape : (int, int)
         How many rows and columns there are.
     dtype : dtype
