@@ -26,8 +26,8 @@ Read = Callable[[slice], Any]
 class Uploads:
     """Copies of rows. `start` begins a copy, and `finish` returns it.
 
-    Threads copy pieces of the rows to pinned memory, and from there to the GPU on a stream of its own. The passes over
-    the former rows run on the caller's stream at that time.
+    Threads copy pieces of the rows to pinned memory, and from there to the GPU on a stream of their own. Meanwhile the
+    passes over earlier rows run on the caller's stream.
 
     Parameters
     ----------

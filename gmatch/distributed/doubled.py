@@ -80,7 +80,7 @@ class Doubled(NamedTuple):
         return Start(AssignmentStart.GIVEN, row_match, np.concatenate([last.v[:m], last.u]))
 
     def duals(self, u: Any, v: Any) -> tuple[Any, Any]:
-        """Duals of the core's rows and columns. What is not even is rounded up for rows, and down for columns."""
+        """Duals of the core's rows and columns. Inexact halves are rounded up for rows, and down for columns."""
         n, m = self.shape
         of_rows, of_columns = u[:n] + v[m:], np.minimum(v[:m] + u[n:], 0)  # above 0 only by rounding
         if u.dtype.kind == "i":

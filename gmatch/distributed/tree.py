@@ -45,7 +45,7 @@ from .ranks import ROOT, Ranks, of_root
 # phase takes 1 level with 32, and 23 and 45 levels without. 64 gain nothing.
 WANTED = 32
 # If a phase takes more levels, the duals have moved away from the listed edges, and they are listed anew. Products of
-# random numbers (n = 500, two ranks) take 50,783 levels with one list, and 1,652 so.
+# random numbers (n = 500, two ranks) take 50,783 levels with one list, and 1,652 with new lists.
 LEVELS_OF_A_PHASE = 4
 
 

@@ -18,11 +18,11 @@ from ..arrays import mover_to, readable
 from ..errors import InvalidInput
 from .limits import without_nan
 
-# The share of the free memory that windows may take which stay on the GPU. A window that is there again is neither
-# computed nor copied. The other half is for the core, and for what the caller does.
+# Windows that stay on the GPU take at most 1 / KEPT of its free memory. They are neither computed nor copied again. The
+# other half is for the core, and for what the caller does.
 KEPT = 2
-# The share of the free memory of one window. At most three are there at a time besides those that stay: one that is
-# read, its copy in another type, and the next one.
+# One window takes at most 1 / OF_WINDOW of the free memory. Besides the windows that stay at most three are there at a
+# time: one that is read, its copy in another type, and the next one.
 OF_WINDOW = 16
 # Rows that all threads of a GPU read at once in a pass: 16 lane groups of each multiprocessor, 4 rows each. See
 # ROWS_AT_ONCE in csrc/team/team.cuh.

@@ -31,7 +31,7 @@ class Sizes(NamedTuple):
     entries: int
 
 
-# A cache of the host holds the entries that are checked together. On a GPU they are many for each launch.
+# A cache of the host holds the entries that are checked together. On a GPU there are more, so that launches are few.
 SIZES: dict[Device, Sizes] = {"cpu": Sizes(1 << 22, 1 << 17), "gpu": Sizes(1 << 26, 1 << 26)}
 
 

@@ -8,9 +8,9 @@ that follow the duals u of X and v of Y,
 where s is the gradient of c by y at the centres, since c is convex in x - y. The inner product and a square to be
 maximized are not convex, and lose a little more. A second bound is the cost of the nearest points of both boxes less
 the largest duals. If one of the two bounds is above 0 by more than rounding, no pair of the two blocks contradicts the
-duals. Otherwise the four parts of X and Y are looked at, and of these their parts. In the smallest blocks every pair is
-checked. The proof shares no code with the solver: no order of points, no
-trees, and no function for what a pair costs.
+duals. Otherwise the proof looks at the four parts of X and of Y, and then at their parts. In the smallest blocks it
+checks every pair. It shares no code with the solver: no order of points, no trees, and no function for what a pair
+costs.
 """
 
 from __future__ import annotations
