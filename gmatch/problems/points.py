@@ -49,7 +49,7 @@ class PointCosts(Ranged):
     ``"dot"`` and ``"cosine"`` these passes are products of matrices in float32, which bound what a pair costs from
     below. For another `method` and ``deterministic=True`` the matrix is made, in float64, if it takes at most 2 GB.
 
-    On a GPU there are no trees. Passes over all pairs compute what pairs of points of up to 8 coordinates cost. For more
+    On a GPU there are no trees. Passes over all pairs compute what points of up to 8 coordinates cost. For more
     coordinates a program fills windows of rows, and passes read these. Another `method` makes the matrix.
 
     Parameters
