@@ -79,7 +79,7 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
         method="core" if reason == REASON else "classical", reason=found.reason or reason,
         initial="given" if duals is not None else "reduce", backend="gpu", team="windows", threads=1, start_size=0,
         passes=-(-windows.rows_seen // max(1, windows.shape[0])), windows=windows.windows_read, seconds=seconds,
-        **found.counts,
+        **found.stats(),
     )  # fmt: skip
     return result.moved(mover_to(costs.lies_on if isinstance(costs, PointCosts) else "cpu"))
 
