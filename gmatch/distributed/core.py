@@ -254,7 +254,7 @@ def start(ranks: Ranks, part: MatrixPart, v: Any) -> Any:
     """Duals of the columns to price by: given ones, zeros, or prices from a sample of the rows.
 
     Prices are for square problems in which many rows want the same columns. Without a limit they are added to the
-    minima of the columns.
+    minima of the columns. If most pairs cost the highest cost, it becomes the limit of the part: see `_has_plateau`.
     """
     n, m = part.shape
     if v is not None:
