@@ -483,6 +483,16 @@ def test_the_sample_of_maximized_windows_of_one_row(columns, monkeypatch):
     np.testing.assert_allclose(checked.sample.T * checked.unit, -matrix, rtol=1e-6)
 
 
+@pytest.mark.parametrize("seed", [191, 380, 908])
+def test_bands_of_integers_near_the_limit_of_64_bits_leave_room_for_sums(seed):
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(-(2**62), 2**62, (17, 17)) // 68
+    costs = RowWindows(matrix, cost_limit=int(rng.choice(matrix.ravel())))
+    found = gmatch.lap(costs)
+    assert found.stats["method"] == "classical"
+    gmatch.verify(costs, found)
+
+
 @pytest.mark.parametrize("seed", [11, 19, 24, 37])
 def test_roundings_of_a_doubled_core_do_not_hide_costs_of_many_magnitudes(seed):
     """Prices are as large as the largest costs, and halves of sums of duals are as small as the pairs."""
