@@ -182,6 +182,15 @@ def test_points_on_a_gpu_with_a_limit_and_a_start(small_windows):
         assert again.stats["initial"] == "given" and np.isclose(again.cost, expected.cost)
 
 
+def test_points_on_a_gpu_whose_costs_are_large(small_windows):
+    """A search in windows rounds all duals as the largest number, also those of points that stay free."""
+    for seed in (4, 9, 10, 11):
+        rng = np.random.default_rng(seed)
+        x, y = rng.normal(size=(2, 26, 2)) + 1e8
+        points = PointCosts(x, y, metric="dot", cost_limit=float(rng.choice((-(x @ y.T)).ravel())))
+        gmatch.verify(points, gmatch.lap(points, device="gpu"))
+
+
 def test_points_on_a_gpu_stop_at_a_gap(small_windows):
     rng = np.random.default_rng(6)
     x, y = rng.random((2, 300, 3))
@@ -229,6 +238,8 @@ def test_what_a_gpu_refuses(gpu, monkeypatch):
         gmatch.lap(RowWindows(x), device="gpu", method="tree")
     with pytest.raises(InvalidInput, match="threads is for the CPU"):
         gmatch.lap(RowWindows(x), device="gpu", threads=2)
+    with pytest.raises(InvalidInput, match="must not be masked"):
+        gmatch.lap(RowWindows(np.ma.masked_array(x, x == 0)), device="gpu")
 
     with monkeypatch.context() as context:
         context.setattr(cuda, "memory_left", lambda: 300)

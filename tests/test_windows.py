@@ -483,6 +483,27 @@ def test_the_sample_of_maximized_windows_of_one_row(columns, monkeypatch):
     np.testing.assert_allclose(checked.sample.T * checked.unit, -matrix, rtol=1e-6)
 
 
+@pytest.mark.parametrize("seed", [191, 380, 908])
+def test_bands_of_integers_near_the_limit_of_64_bits_leave_room_for_sums(seed):
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(-(2**62), 2**62, (17, 17)) // 68
+    costs = RowWindows(matrix, cost_limit=int(rng.choice(matrix.ravel())))
+    found = gmatch.lap(costs)
+    assert found.stats["method"] == "classical"
+    gmatch.verify(costs, found)
+
+
+@pytest.mark.parametrize("seed", [11, 19, 24, 37])
+def test_roundings_of_a_doubled_core_do_not_hide_costs_of_many_magnitudes(seed):
+    """Prices are as large as the largest costs, and halves of sums of duals are as small as the pairs."""
+    rng = np.random.default_rng(seed)
+    matrix = rng.random((12, 16)) * 10.0 ** rng.integers(-8, 9, (12, 16))
+    costs = RowWindows(matrix)
+    found = gmatch.lap(costs)
+    gmatch.verify(costs, found)
+    assert found.cost == pytest.approx(gmatch.lap(matrix).cost, rel=1e-12)
+
+
 @pytest.mark.parametrize("exponent", [-1000, -140, -130, 100, 130, 900])
 def test_costs_of_any_scale_take_the_same_rounds(exponent):
     rng = np.random.default_rng(6)

@@ -183,8 +183,8 @@ def _width_of_sample(part: Part, found: Found) -> Any:
 
 def _gathered(ranks: Ranks, part: Part, found: Found, width: Any) -> _Band:
     """The band of this width on the root, or a narrower one if there is no room for it."""
-    if part.dual_type is np.int64:  # 64 bits must hold duals along a path of all pairs, as for a core
-        width = min(width, part.far // (32 + 8 * part.shape[0]))
+    if part.dual_type is np.int64:  # 64 bits must hold sums along a path of all pairs of a doubled band: see `sums_fit`
+        width = min(width, part.far // (2 * (33 + 8 * sum(part.shape))))
     room, least_width = ROOM * part.shape[0], width * LEAST_WIDTH
     while True:
         near: Near = Near(None, None, 0)

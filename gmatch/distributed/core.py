@@ -428,13 +428,22 @@ class _Core:
         self._costs = SparseCosts.of_checked(arrays, self.shape, *self._range)
         costs, start = self._begun(found.v)
         with found.clock("search"):
-            solution = self._solution = run(costs, self._plan, start)
-        self._counts += np.array([solution.counters[name] for name in COUNTED_ON_ROOT])
+            solution = self._solution = self._searched(costs, start)
         free = int((solution.row_match[:n] < 0).sum())
         self._is_solved = not free
         if free:
             found.row_match = self.row_match()
         return [Answer.SHORT if free else Answer.SOLVED, free]
+
+    def _searched(self, costs: SparseCosts, start: Start) -> Solution:
+        """The solution. If the duals of a doubled core round too much away, the core itself is searched."""
+        solution = run(costs, self._plan, start)
+        self._counts += np.array([solution.counters[name] for name in COUNTED_ON_ROOT])
+        if self._doubled is None or not self._doubled.rounds_away(solution.u, solution.v):
+            return solution
+        self._doubled = None
+        assert self._costs is not None, "it was made"
+        return self._searched(self._costs, Start(AssignmentStart.REDUCE, None, None))
 
     def _begun(self, v: Any) -> tuple[SparseCosts, Start]:
         """The costs to solve, and the start: the last solution if it was complete, or the duals that priced the core.

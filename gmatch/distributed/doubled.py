@@ -24,6 +24,10 @@ from ..assignment.programs import Solution
 from ..backends.protocol import AssignmentStart, Start
 from ..problems.sparse import SparseCosts
 
+# Duals of a doubled core may be this many times as large as their halves. A pair has four roundings of them, and
+# `verify` allows each vertex 64 roundings of the largest dual of the core.
+MOST_TIMES = 16
+
 
 class Doubled(NamedTuple):
     """The doubled core of n rows and m columns."""
@@ -78,6 +82,13 @@ class Doubled(NamedTuple):
         rows = (last.row_match < m).nonzero()[0]
         row_match[n + last.row_match[rows]] = m + rows
         return Start(AssignmentStart.GIVEN, row_match, np.concatenate([last.v[:m], last.u]))
+
+    def rounds_away(self, u: Any, v: Any) -> bool:
+        """Whether the halves of these duals are so much smaller that roundings of the duals hide them."""
+        if u.dtype.kind == "i":
+            return False
+        largest = max(abs(u).max(initial=0), abs(v).max(initial=0))
+        return bool(largest > MOST_TIMES * max(abs(half).max(initial=0) for half in self.duals(u, v)))
 
     def duals(self, u: Any, v: Any) -> tuple[Any, Any]:
         """Duals of the core's rows and columns. Inexact halves are rounded up for rows, and down for columns."""

@@ -44,7 +44,7 @@ TOO_FAR = "costs of a range that leaves no room for the duals of a part of them"
 # Options of `lap` that these costs do not take: the value that they must have, and what to do instead.
 NOT_TAKEN = {
     "infeasible": ("raise", "use cost_limit to let rows and columns stay free"),
-    "deterministic": (False, "the same costs and options give the same assignment anyway"),
+    "deterministic": (False, "on the host the same costs and options give the same assignment anyway"),
 }
 
 

@@ -215,7 +215,7 @@ class CopiedWindows(GivenWindows):
     def _rows(self, rows: slice) -> Any:
         """Some rows. Threads read arrays of NumPy side by side, and others one after the other."""
         array = self._costs.array
-        if isinstance(array, np.ndarray):
+        if type(array) in (np.ndarray, np.memmap):  # others may mask entries, or give rows of another kind
             return array[rows]
         with self._one_at_a_time:
             block = self._costs.rows_of(rows)

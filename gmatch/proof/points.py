@@ -133,7 +133,8 @@ def _certificate(costs: PointCosts, assignment: Assignment, sums: _Sums, least: 
     of_rows[matched] += rounding * (abs(own[matched]) + abs(v[mates]))
     over_of_free, of_free = _of_free_points(costs, sums, least)
     of_free = rounding * of_free
-    if costs.p is not None or not costs.suit_trees():  # powers, and a search in windows, round all as the largest
+    in_windows = not costs.suit_trees() or assignment.stats.get("team") == "windows"
+    if costs.p is not None or in_windows:  # powers, and a search in windows, round all as the largest
         largest = max(float(abs(part).max(initial=0)) for part in (own[matched], u, v)) + costs.unit
         of_rows[:] = rounding * largest
         of_free[of_free > 0] = rounding * (largest + abs(costs.limit or 0.0))

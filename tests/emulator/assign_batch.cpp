@@ -63,16 +63,25 @@ static void add_problem(Random& random, Problems& problems, bool alike) {
   problems.matrices.push_back(std::move(matrix));
 }
 
+// Few small costs and many large ones, which differ by little: paths are long, and their lengths are roughly equal.
+static Cost draw_far_entry(Random& random) {
+  const bool is_far = random() % 16 != 0;
+  const int little = random() % 1000;
+  if constexpr (std::is_integral_v<Cost>) return 1000000000 * is_far + little;
+  else return static_cast<Cost>(500000 * is_far + little / 1024.0);  // duals do not hide these
+}
+
 static Problems draw_problems(Random& random) {
-  constexpr int MOST_PROBLEMS = 6, MOST_ROWS = 30, MOST_COLUMNS = 40, MODEST_KINDS[] = {1, 3, 7, 8};
+  constexpr int MOST_PROBLEMS = 6, MOST_ROWS = 50, MOST_COLUMNS = 60, MODEST_KINDS[] = {1, 3, 7, 8};
   Problems problems{};
   problems.most_rows = 1 + random() % MOST_ROWS;
-  problems.most_columns = 1 + random() % MOST_COLUMNS;
+  const bool is_far = random() % 4 == 0;
+  problems.most_columns = is_far ? problems.most_rows : 1 + random() % MOST_COLUMNS;
   problems.maximize = random() % 2;
   const int count = 1 + random() % MOST_PROBLEMS, kind = MODEST_KINDS[random() % 4];
   problems.entries.resize(static_cast<std::size_t>(count) * problems.most_rows * problems.most_columns);
-  for (Cost& entry : problems.entries) entry = draw_entry(random, kind, Cost{});
-  const bool alike = random() % 3 == 0;
+  for (Cost& entry : problems.entries) entry = is_far ? draw_far_entry(random) : draw_entry(random, kind, Cost{});
+  const bool alike = is_far || random() % 3 == 0;
   for (int p = 0; p < count; ++p) add_problem(random, problems, alike);
   problems.step = alike ? problems.most_rows * static_cast<Count>(problems.most_columns) : 0;
   return problems;

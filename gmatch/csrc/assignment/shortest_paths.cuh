@@ -60,6 +60,7 @@ class ShortestPaths {
       const Vertex column = matching_.row_match[row];
       u_[row] = column == NONE ? 0 : costs_.at(static_cast<Vertex>(row), column) - v_[column];
     });
+    team.sync();  // all threads have added to start_size, even if there was no path to find
     if (team.rank() == 0) {
       report.size = report.start_size + paths;
       report.phases = paths;
@@ -128,13 +129,18 @@ class ShortestPaths {
     while (6 * width > team.size()) width /= 2;
     return {width, team.rank() / width, team.lane() / width * width, team.size() / width};
   }
-  // Distances in their order, roughly, and the lane.
-  static DEVICE int rough_key(Dual distance, int lane) {
+  // Distances in their order, roughly, with room for a lane.
+  static DEVICE int rough(Dual distance) {
     union {
       float number;
       int bits;
     } same = {static_cast<float>(distance)};
-    return (same.bits & ~31) | lane;
+    return same.bits & ~31;
+  }
+  // Whether the column that a group has chosen, or another one of the group, may be nearer than a free column: lanes are compared
+  // roughly, so the group may have chosen the farther one.
+  DEVICE bool may_be_within(Dual distance, Dual radius) const {
+    return distance < costs_.infinite() && rough(distance) <= rough(radius);
   }
 
   // The columns of this thread.
@@ -341,7 +347,8 @@ class ShortestPaths {
       team.sync();
       end = nearest_free(team, board.free_columns, end);
       chosen = choices_within(team, board.choices, end.distance);
-      if (is_chosen && nearest.distance < end.distance) nearest_row_[nearest.column] = ~nearest_row_[nearest.column];
+      const bool is_read = is_chosen && may_be_within(nearest.distance, end.distance);
+      if (is_read) nearest_row_[nearest.column] = ~nearest_row_[nearest.column];
     }
     if (end.column == NONE) return false;
     turn_ = 1 - turn_;
@@ -438,7 +445,7 @@ class ShortestPaths {
     FreeColumn free{costs_.infinite(), NONE};
     if (team.vote(nearest.free.column != NONE) != 0) free = least_of_warp(team, nearest.free);
     if (team.lane() == 0) board.free_columns[team.rank() / team.lanes()] = free;
-    const int key = nearest.column == NONE ? LAST_VERTEX : rough_key(nearest.distance, team.lane());
+    const int key = nearest.column == NONE ? LAST_VERTEX : rough(nearest.distance) | team.lane();
     const int least = team.min_part(key, group_.width);
     const bool is_chosen = key == least && least != LAST_VERTEX;
     if (least == LAST_VERTEX && team.lane() == group_.first_lane) board.choices[group_.number] = no_choice();
@@ -463,11 +470,11 @@ class ShortestPaths {
     const FreeColumn mine = found[warp];
     return team.vote(mine.column != NONE) == 0 ? end : least_of_warp(team, mine);
   }
-  // Which choices are nearer than a free column.
+  // Which choices have to be read.
   template <class Team>
   DEVICE unsigned choices_within(const Team& team, const Choice* choices, Dual radius) const {
     const int group = team.lane() < group_.groups ? team.lane() : 0;
-    return team.vote(group == team.lane() && choices[group].distance < radius);
+    return team.vote(group == team.lane() && may_be_within(choices[group].distance, radius));
   }
 
   DEVICE void flip(Vertex root, Vertex column) const {
