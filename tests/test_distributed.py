@@ -457,6 +457,22 @@ def test_ranks_meet_a_few_times(method, most):
     assert result.stats["dual_steps"] > 2 * most
 
 
+def test_a_search_of_the_root_leaves_the_duals_that_all_ranks_have(monkeypatch):
+    """Otherwise the classical variant would go on from other duals on the root."""
+    solve, seen = core_on_ranks._Core.solve, []
+
+    def noted(core, found):
+        before = found.v.copy()
+        answer = solve(core, found)
+        seen.append((bool(before.any()), (found.v == before).all()))
+        return answer
+
+    monkeypatch.setattr(core_on_ranks._Core, "solve", noted)
+    cost = families(100)["rank 4"]
+    assert_proven(cost, gmatch.lap(blocks_of(cost, 2), method="core"))
+    assert seen and all(pair == (True, True) for pair in seen)
+
+
 def test_what_the_core_does_not_end_is_left_to_the_classical_variant(monkeypatch):
     monkeypatch.setattr(core_on_ranks, "MOST_ROUNDS", 1)
     leave_few_entries(monkeypatch, 4)

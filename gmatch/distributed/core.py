@@ -456,7 +456,8 @@ class _Core:
         if last is not None and last.size < len(last.row_match):
             last = None
         if last is None and (is_square or not (on_host and v.any())):
-            return costs, Start(AssignmentStart.REDUCE, None, self._here(v) if self._starts_from(v) else None)
+            # A copy, since a search changes the duals that it starts from, and all ranks go on from equal ones.
+            return costs, Start(AssignmentStart.REDUCE, None, self._here(v.copy()) if self._starts_from(v) else None)
         if last is not None and is_square:
             return costs, Start(AssignmentStart.GIVEN, last.row_match, last.v)
         doubled = Doubled.of(costs, self._columns) if on_host else None
