@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from conftest import GPU
 from fake_gpus import pretend
-from test_windows import FAMILIES, TYPES, Rows, total
+from test_windows import FAMILIES, TYPES, Rows, draw_case, total
 
 import gmatch
 from gmatch import CertificateError, FunctionCosts, Infeasible, InvalidInput, PointCosts, RowWindows, cuda
@@ -75,16 +75,7 @@ def test_assignments_on_a_gpu_are_the_cheapest(family, as_costs, small_windows):
     rng = np.random.default_rng(FAMILIES.index(family))
     types = TYPES[:-1] if as_costs is called else TYPES
     for case in range(14):
-        n, m = (int(number) for number in rng.integers(0, 60, 2))
-        matrix = family(rng, (n, n) if case % 2 else (n, m)).astype(types[case % len(types)])
-        maximize = bool(rng.integers(2))
-        options = {"maximize": maximize, "cost_limit": None, "forbid_nan": False}
-        if case % 3 == 0:
-            options["cost_limit"] = float(np.round(rng.random() * 100, case % 2))
-        if case % 5 < 2 and matrix.dtype.kind == "f":
-            matrix[rng.random(matrix.shape) < rng.choice([0.05, 0.3, 0.9])] = -np.inf if maximize else np.inf
-            matrix[rng.random(matrix.shape) < 0.1] = np.nan
-            options["forbid_nan"] = True
+        matrix, options = draw_case(rng, family, case, 60, types)
         check(small_windows, matrix, as_costs, **options)
 
 

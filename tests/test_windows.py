@@ -107,17 +107,23 @@ def check(matrix, as_costs, **options):
 def test_assignments_are_the_cheapest(family, as_costs):
     rng = np.random.default_rng(FAMILIES.index(family))
     for case in range(40):
-        n, m = (int(number) for number in rng.integers(0, 80, 2))
-        matrix = family(rng, (n, n) if case % 2 else (n, m)).astype(TYPES[case % len(TYPES)])
-        maximize = bool(rng.integers(2))
-        options = {"maximize": maximize, "cost_limit": None, "forbid_nan": False}
-        if case % 3 == 0:
-            options["cost_limit"] = float(np.round(rng.random() * 100, case % 2))
-        if case % 5 < 2 and matrix.dtype.kind == "f":
-            matrix[rng.random(matrix.shape) < rng.choice([0.05, 0.3, 0.9])] = -np.inf if maximize else np.inf
-            matrix[rng.random(matrix.shape) < 0.1] = np.nan
-            options["forbid_nan"] = True
+        matrix, options = draw_case(rng, family, case, 80, TYPES)
         check(matrix, as_costs, **options)
+
+
+def draw_case(rng, family, case, most, types):
+    """A matrix of a family with fewer than `most` rows and columns, and options: some limits, inf and NaN."""
+    n, m = (int(number) for number in rng.integers(0, most, 2))
+    matrix = family(rng, (n, n) if case % 2 else (n, m)).astype(types[case % len(types)])
+    maximize = bool(rng.integers(2))
+    options = {"maximize": maximize, "cost_limit": None, "forbid_nan": False}
+    if case % 3 == 0:
+        options["cost_limit"] = float(np.round(rng.random() * 100, case % 2))
+    if case % 5 < 2 and matrix.dtype.kind == "f":
+        matrix[rng.random(matrix.shape) < rng.choice([0.05, 0.3, 0.9])] = -np.inf if maximize else np.inf
+        matrix[rng.random(matrix.shape) < 0.1] = np.nan
+        options["forbid_nan"] = True
+    return matrix, options
 
 
 @pytest.mark.parametrize("shape", [(300, 300), (200, 400), (400, 200)])

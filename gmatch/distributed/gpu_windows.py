@@ -36,7 +36,7 @@ from .part import Cut, MatrixPart, Part, Places
 from .point_windows import PointBlock
 from .ranks import Ranks, one_rank
 from .window_passes import Tile, WindowPasses
-from .windows import TOO_FAR, is_near_enough, refuse_what_windows_do_not_take
+from .windows import TOO_FAR, duals_to_start_from, is_near_enough
 
 REASON = "windows of rows that come to the GPU in each pass: few entries of them are searched"
 
@@ -51,10 +51,7 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
     Infeasible
         If forbidden pairs leave no assignment.
     """
-    given = refuse_what_windows_do_not_take(type(costs).__name__, options)
-    duals = options.duals
-    if duals is None and given:
-        duals = options.initial.u, options.initial.v
+    duals = duals_to_start_from(type(costs).__name__, options)
     began = perf_counter()
     windows = _windows_of(costs)
     try:

@@ -35,7 +35,7 @@ from .part import Places
 from .ranks import one_rank
 from .sampled import prices_of
 from .whole_part import Triples, WholePart
-from .windows import is_near_enough, refuse_what_windows_do_not_take, start
+from .windows import duals_to_start_from, is_near_enough, start
 
 REASON = "points of many coordinates: passes by matrix products, and few pairs are searched"
 BRUTE_FORCE = "points without trees: passes over all pairs, and few of them are searched"
@@ -57,11 +57,8 @@ TOGETHER = 1 << 20
 def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
     """As `gmatch.lap`, for points that do not suit trees. O(n m d) work a pass, O((n + m) d) memory."""
     of_points = options._replace(method="auto", deterministic=False, device=None)  # all points take these
-    given = refuse_what_windows_do_not_take("PointCosts", of_points)
-    duals, threads, gap = options.duals, options.threads, options.gap
+    duals, threads, gap = duals_to_start_from("PointCosts", of_points), options.threads, options.gap
     began = perf_counter()
-    if duals is None and given:
-        duals = options.initial.u, options.initial.v
     block = PointBlock(costs)
     part = PointPart(block)
     part.gap = gap
@@ -86,7 +83,7 @@ def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
     seconds.update(search=perf_counter() - began - part.seconds, price=part.seconds)
     result.stats.update(
         method="points", reason=found.reason or (REASON if part.products else BRUTE_FORCE),
-        initial="given" if given or duals is not None else "reduce", backend="cpu", team="windows",
+        initial="reduce" if duals is None else "given", backend="cpu", team="windows",
         threads=threads or 1, start_size=0, passes=-(-part.rows_read // max(1, part.shape[0])),
         rows_priced=part.rows_read, looked_at=part.looked_at, seconds=seconds,
         **found.stats(),

@@ -58,13 +58,10 @@ def lap_of_windows(costs: WindowCosts, options: Options) -> Assignment:
     Infeasible
         If forbidden pairs leave no assignment.
     """
-    given = refuse_what_windows_do_not_take(type(costs).__name__, options)
-    duals, threads, gap = options.duals, options.threads, options.gap
+    duals, threads, gap = duals_to_start_from(type(costs).__name__, options), options.threads, options.gap
     began, before = perf_counter(), costs.windows_read
     costs.forget()
     checked = costs.checked()
-    if duals is None and given:
-        duals = options.initial.u, options.initial.v
     part = WindowPart(checked)
     part.gap = gap
     found, reason = _solved(part, given_duals(checked, duals), threads)
@@ -77,15 +74,18 @@ def lap_of_windows(costs: WindowCosts, options: Options) -> Assignment:
     seconds = dict.fromkeys((*STEPS, "ties"), 0.0) | {"search": perf_counter() - began}
     result.stats.update(
         method="core" if reason == REASON else "classical", reason=found.reason or reason,
-        initial="given" if given or duals is not None else "reduce", backend="cpu", team="windows",
+        initial="reduce" if duals is None else "given", backend="cpu", team="windows",
         threads=threads or 1, start_size=0, passes=-(-windows // max(1, len(costs.windows))), windows=windows,
         seconds=seconds, **found.stats(),
     )  # fmt: skip
     return result
 
 
-def refuse_what_windows_do_not_take(name: str, options: Options) -> bool:
-    """Raises `InvalidInput` for an option that windows do not take. Returns whether `initial` is an assignment."""
+def duals_to_start_from(name: str, options: Options) -> Any:
+    """The duals (u, v) that are given, or the duals of the assignment that is given as `initial`; None without both.
+
+    Raises `InvalidInput` for an option that windows do not take.
+    """
     method, initial, device = options.method, options.initial, options.device
     if not is_auto(method):
         asked = method if isinstance(method, str) else type(method).__name__
@@ -96,12 +96,12 @@ def refuse_what_windows_do_not_take(name: str, options: Options) -> bool:
             raise InvalidInput(f"a {name} does not take {option}={value!r}; leave it out: {advice}")
     backend_for(None, device or "cpu").check_threads(options.threads)
     if isinstance(initial, Assignment):
-        return True
+        return (initial.u, initial.v) if options.duals is None else options.duals
     if not isinstance(initial, str) or initial not in ("auto", "reduce"):
         raise InvalidInput(
             f"a {name} starts from minima, from an Assignment or from duals=(u, v); leave initial out, or give one"
         )
-    return False
+    return options.duals
 
 
 def _solved(part: WindowPart, v: Any, threads: int | None) -> tuple[Found, str]:
