@@ -199,6 +199,7 @@ def test_a_matrix_larger_than_the_memory_of_the_gpu_comes_in_windows(gpu, monkey
     monkeypatch.setattr(windows, "WINDOW", 1000)
     found = gmatch.lap(matrix, device="gpu")
     assert found.stats["team"] == "windows" and found.stats["windows"] > 10
+    assert found.stats["trace"][:2] == ["price", "search"]
     assert gmatch.verify(matrix, found).cost == found.cost
     with pytest.raises(CertificateError):
         gmatch.verify(matrix, dataclasses.replace(found, u=found.u + 1))
