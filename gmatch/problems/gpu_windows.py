@@ -30,7 +30,7 @@ ROWS_OF_PROCESSOR = 64
 
 # Rows of a pass over pairs of points: 15 times as many as all threads of an H200 read at once. Lists of the pairs that
 # they pick take 134 MB.
-ROWS_TOGETHER = 1 << 17
+ROWS_OF_A_PASS = 1 << 17
 
 
 class GpuWindows:
@@ -123,8 +123,8 @@ class FilledWindows(GpuWindows):
 
     def each_pairs(self, numbers: Any) -> Iterator[slice]:
         """Slices of the rows that have some of these numbers (increasing), for passes over pairs."""
-        for first in range(0, self.shape[0], ROWS_TOGETHER):
-            rows = slice(first, min(first + ROWS_TOGETHER, self.shape[0]))
+        for first in range(0, self.shape[0], ROWS_OF_A_PASS):
+            rows = slice(first, min(first + ROWS_OF_A_PASS, self.shape[0]))
             begin, end = np.searchsorted(numbers, (rows.start, rows.stop))
             if end > begin:
                 self.rows_seen += rows.stop - rows.start
