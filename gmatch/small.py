@@ -31,6 +31,7 @@ from .small_batch import (
     of_nothing,
     unnested,
 )
+from .small_gpu import small_on_gpu_first
 from .tensors import Matrices, comes_back, in_its_library
 
 SMALL_SIDE = _native.SMALL_SIDE
@@ -194,7 +195,7 @@ def _sparse_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
 def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentBatch | None:
     """The answer for costs that are no small matrix of a type that the extension reads; None: the long way."""
     if type(cost) is not ndarray:
-        return None
+        return small_on_gpu_first(cost, options) if type(cost).__name__ == "ndarray" else None  # CuPy's
     if cost.ndim == 3:
         return _batch_first(cost, options)
     solver = _solver_for(options, SMALL_SOLVERS)

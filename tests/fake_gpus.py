@@ -7,7 +7,7 @@ import numpy as np
 import scipy.sparse
 
 import gmatch
-from gmatch import backends, cuda
+from gmatch import backends, cuda, small_gpu
 from gmatch.assignment.plan import FROM_MINIMA
 from gmatch.backends import cpu, point_costs, uploads
 from gmatch.backends.block_passes import FarEdges, ForestState, HostPasses
@@ -15,6 +15,7 @@ from gmatch.backends.protocol import AssignedBatch
 from gmatch.distributed import classical, core, part
 from gmatch.problems import limits, windows
 from gmatch.problems.batch import CostBatch
+from gmatch.problems.limits import Asked
 from gmatch.problems.sparse import SparseCosts
 
 run, cover_of_allowed_pairs, passes_of = core.run, core.cover_of_allowed_pairs, part.passes_of
@@ -141,6 +142,7 @@ def pretend(setattr):
         lambda array, *options: (FakePasses if type(array) is fake_cupy.ndarray else passes_of)(array, *options),
     )  # fmt: skip
     setattr(core, "run", solve_on_host)
+    setattr(small_gpu, "assign_one", lambda cost, maximize: None)
     setattr(classical, "run", solve_on_host)
     setattr(windows, "BACKENDS", {"cpu": cpu, "gpu": FakeBackend})
     setattr(cuda, "memory_left", lambda: 1 << 33)
@@ -203,6 +205,14 @@ class FakeGPU:
         return AssignedBatch(*map(fake_cupy.fake, (*mates, *duals, pair_costs)), counters.copy)
 
     @staticmethod
+    def assign_one(cost, maximize):
+        """The arrays of a batch of one problem, which `assign_batch` may have left."""
+        batch = CostBatch.as_asked(cost[None], Asked(maximize, None, False), None, None)
+        *arrays, read = FakeGPU.assign_batch(batch, gmatch.JV(), FROM_MINIMA.kind, None)
+        counters = {name: int(numbers[0]) for name, numbers in read().items()}
+        return AssignedBatch(*(array[0] for array in arrays), counters.copy) if counters["size"] else None
+
+    @staticmethod
     def assign_sparse(costs, method, start, threads):
         return on_gpu(cpu.assign_sparse(costs.on("cpu"), method, on_host_all(start), threads))
 
@@ -261,5 +271,6 @@ def pretend_one(setattr):
         ),
     )  # fmt: skip
     setattr(cuda, "entry_of_each_row", lambda matrix, columns: matrix[module.arange(len(columns)), columns])
+    setattr(small_gpu, "assign_one", FakeGPU.assign_one)
     setattr(type(backends.BACKENDS), "__getitem__", lambda _, device: FakeGPU if device == "gpu" else cpu)
     return module

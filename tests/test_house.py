@@ -28,7 +28,7 @@ FLOORS = (
     ("result", "methods", "toolkit_result", "tensors"),
     ("backends",),
     ("problems",),
-    ("small_batch", "small", "proof"),
+    ("small_gpu", "small_batch", "small", "proof"),
     ("cardinality",),
     ("assignment",),
     ("distributed",),

@@ -29,7 +29,7 @@ from .catalogue import (
 from .compiled import Kernel, kernels_of
 from .cpu import counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
 from .layouts import CORE_TRACE, REPORT, Layout, words_of
-from .protocol import Assigned, AssignedBatch, Matched, Start
+from .protocol import Assigned, AssignedBatch, AssignmentStart, Matched, Start
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -54,6 +54,8 @@ ARRIVALS = 2
 # Positions of two counters in a report, and the sizes of reports.
 PHASES, SIZE = map(REPORT.names.index, ("phases", "size"))
 REPORT_SIZE, CORE_REPORT_SIZE = REPORT.size // 8, (REPORT.size + CORE_TRACE.size) // 8  # in words
+# What a program that keeps no journal gives back of it.
+NO_JOURNAL = np.empty((2, 0), np.int32)
 # The alignment of a workspace, in bytes.
 ALIGNMENT = 256
 # A call reads the counts of 64 phases together with its report. Mostly there are no more.
@@ -85,6 +87,7 @@ SEEN_IN_COSTS = COST_INSPECTION.getter("lowest", "minus_highest", "nans", "plus_
 # By the type of the duals.
 DENSE_COSTS = {np.int64: Layout("DenseCosts<long long>"), np.float64: Layout("DenseCosts<double>")}
 BATCH = {np.int64: Layout("Batch<long long>"), np.float64: Layout("Batch<double>")}
+DUAL_OF: dict[str, Any] = {"i": np.int64, "f": np.float64}  # by the kind of the costs' type
 # By their names in NumPy.
 C_TYPES = {words["type"]: words["cost"] for words in (*COSTS, *NARROW)}
 WORKSPACE_SIZES: dict[Program, Callable[..., int]] = {
@@ -497,6 +500,39 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
         )  # fmt: skip
         facts = {"team": "block", "threads": blocks * block_size, "code": kernel.origin}
     return AssignedBatch(row_match, col_match, u, v, pair_costs, partial(_counters_on_host, reports, facts))
+
+
+def assign_one(array: Any, maximize: bool) -> AssignedBatch | None:
+    """Checks the costs of one small problem and solves it by `JV`, in one block and one launch.
+
+    Returns None if it leaves the problem, as `AssignedBatch` says. The arrays are of this problem alone.
+    """
+    rows, columns = array.shape
+    fewer, more = sorted((rows, columns))
+    dual, block_size = DUAL_OF[array.dtype.kind], _block_size_of_batch(JV(), more)
+    types = {"cost": c_type(array), **BATCH_EDGES_OF[JV]}
+    with array.device as device:
+        kernel = entry_point(ASSIGN_BATCH, "assign_batch", device.id, **types)
+        near = WORKSPACE_SIZES[ASSIGN_BATCH](fewer, more, block_size, **types)
+        kernel.allow_near_memory(near)
+        vectors = Vectors(
+            (None, rows, np.int32), (None, columns, np.int32), (None, rows, dual), (None, columns, dual),
+            (None, rows, array.dtype),
+        )  # fmt: skip
+        words = Words(REPORT_SIZE)
+        steps, is_turned = strides_of(array), rows > columns
+        layout = (0, *(steps[::-1] if is_turned else steps), fewer, more, is_turned)
+        row_match, col_match, u, v, pair_costs = vectors.addresses
+        problem = BATCH[dual].pack(
+            problems=_first_layout(device.id, *layout).data.ptr, step=1, num_problems=1,
+            most_rows=rows, most_columns=columns, entries=array.data.ptr, maximize=maximize, limit=INFINITE[dual],
+            row_match=row_match, col_match=col_match, u=u, v=v, pair_costs=pair_costs, reports=words.begin,
+            start=AssignmentStart.REDUCE, many_paths=False,
+        )  # fmt: skip
+        kernel((1,), (block_size,), (problem, np.uint64(0), np.int64(near), np.int64(near), words.arrivals), near)
+        arrays = vectors.arrays()
+        counters = counters_of_assignment(words.read(), NO_JOURNAL, "block", block_size) | {"code": kernel.origin}
+    return AssignedBatch._make([*arrays, counters.copy]) if counters["size"] == fewer else None
 
 
 def _block_size_of_batch(method: AssignmentMethod, columns: int) -> int:

@@ -34,6 +34,8 @@ from .choice import (
     FEW_ROWS_ON_CPU,
     FEW_ROWS_REASON,
     LAID_OUT,
+    MOST_ROWS_OF_A_BLOCK,
+    ONE_BLOCK_REASON,
     ONE_CORE_REASON,
     assignment_method_of,
     batch_method_of,
@@ -41,8 +43,8 @@ from .choice import (
 )
 
 __all__ = [
-    "APFB", "ASSIGNMENT_METHODS", "AUTO", "FEW_ROWS", "FEW_ROWS_ON_CPU", "FEW_ROWS_REASON", "JV",
-    "LAID_OUT", "METHODS", "ONE_CORE_REASON", "APsB", "AssignmentMethod", "Claims", "Classical", "Core", "ForestKind",
-    "ForestMethod", "Method", "Mixed", "Munkres", "Ordered", "PothenFan", "SerialCore", "SparseJV", "Tree",
-    "assignment_method_of", "batch_method_of", "bids_pay", "method_of",
+    "APFB", "ASSIGNMENT_METHODS", "AUTO", "FEW_ROWS", "FEW_ROWS_ON_CPU", "FEW_ROWS_REASON", "JV", "LAID_OUT",
+    "METHODS", "MOST_ROWS_OF_A_BLOCK", "ONE_BLOCK_REASON", "ONE_CORE_REASON", "APsB", "AssignmentMethod", "Claims",
+    "Classical", "Core", "ForestKind", "ForestMethod", "Method", "Mixed", "Munkres", "Ordered", "PothenFan",
+    "SerialCore", "SparseJV", "Tree", "assignment_method_of", "batch_method_of", "bids_pay", "method_of",
 ]  # fmt: skip

@@ -66,6 +66,14 @@ FEW_VALUES_FOR_BIDS = {"tree": 0.4, "classical": 2}
 FEW_ROWS, MANY_VALUES = 256, 4
 
 
+# A GPU's block finds the paths of at most so small a problem one after the other sooner than a grid, or a block, finds
+# the paths of all rows: benchmarks/log/gpu_calls.md, "A small matrix is a batch of one problem".
+MOST_ROWS_OF_A_BLOCK = 127
+
+
+ONE_BLOCK_REASON = "few rows and columns: one block of a GPU finds the paths one after the other"
+
+
 def values_per_row(costs: DenseCosts) -> float:
     """The range of integer costs over the number of rows; infinite for other costs."""
     if not costs.whole:
