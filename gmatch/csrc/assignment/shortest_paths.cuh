@@ -1,9 +1,8 @@
 // shortest_paths.cuh: dense assignment by shortest augmenting paths, one after the other, for problems that one block solves. All
 // threads of the block look for one path together.
 //
-//   start         square problems: u is the least cost of each row, v the least cost - u of each column. A row takes the first
-//                 column that has its v from it. Rectangular problems: v is 0. A column takes the first row that it is best for
-//   bids          rounds in which all free rows bid for their best column: augmenting row reduction of many rows at once
+//   bids          from v = 0, rounds in which all free rows bid for their best column: augmenting row reduction of many rows at
+//                 once. After some rounds, v of each free column of a square problem rises to its least cost - u
 //   augmentation  a shortest augmenting path for every row that is still free
 //
 // The paper's search takes the nearest column, and reads its row: Dijkstra's algorithm. Here a step reads several rows: each
@@ -15,7 +14,7 @@
 // near free columns that a step finds the first is taken. If rows bid for one column in a round, the first gets it. So the
 // answer depends on the costs and on the number of threads alone.
 //
-// The invariant, with u[i] = cost - v of the pair of row i: no pair costs less than u + v. After the start v only falls, and a
+// The invariant, with u[i] = cost - v of the pair of row i: no pair costs less than u + v. v of a matched column only falls, and a
 // matched column never becomes free again. So v of columns that stay free is 0.
 //
 // Jonker, Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems", Computing 38 (1987).
@@ -47,7 +46,6 @@ class ShortestPaths {
   DEVICE void run(Team& team, Report& report) {
     SHARED_BY_BLOCK(Boards, boards);
     Count now = team.nanoseconds();
-    start(team);
     hold_bids(team, boards);
     prepare_search(team, boards);
     Count start_size = 0;
@@ -74,12 +72,12 @@ class ShortestPaths {
   }
 
  private:
-  // Reads that are under way together: fours of rows in a step, entries of a row in a lane, and entries of a column in a thread.
-  static constexpr int FOURS = 3, IN_A_WARP = 8, IN_A_COLUMN = 8;
+  // Reads that are under way together: fours of rows in a step, and entries of a row or a column in a lane.
+  static constexpr int FOURS = 3, IN_A_WARP = 10;
   static constexpr int MOST_GROUPS = 4 * FOURS;
-  // 8 rounds leave 1.0 to 1.1 times as many steps, rounds included, and 64 rounds 0.9 to 1.2 times: benchmarks/log/batches.md,
-  // "A step reads several rows".
-  static constexpr int MOST_ROUNDS = 16;
+  // Rounds of bids, and how many of them come before free columns rise: benchmarks/log/batches.md, "Free columns rise after some
+  // bids".
+  static constexpr int MOST_ROUNDS = 32, ROUNDS_FROM_ZERO = 5;
 
   // What a row that the next step reads adds to cost - v of a column, and how far the row is. A group of threads without a row
   // chooses one that is infinitely far.
@@ -155,105 +153,57 @@ class ShortestPaths {
         first, step, end, [&](Vertex k) { return cached(entries + k * stride); },
         [&](Vertex k, Cost entry) { use(k, costs_.of_entry(entry)); });
   }
-  // use(column, cost) for the columns of this lane.
+  // use(column, cost) for the columns of this lane. Lanes begin at another column for each 32 rows, so that equal rows prefer
+  // different columns. There are no more rows than columns, so a beginning is a place.
   template <class Team, class Use>
   DEVICE void each_of_warp(const Team& team, Vertex row, Use use) const {
-    each_cost<IN_A_WARP>(costs_.place(row, 0), costs_.column_stride, team.lane(), team.lanes(), costs_.num_columns, use);
-  }
-
-  template <class Team>
-  DEVICE void start(Team& team) {
-    team.each(costs_.num_rows, [&](Count row) { matching_.row_match[row] = LAST_VERTEX; });
-    team.each(costs_.num_columns, [&](Count column) {
-      v_[column] = 0;
-      matching_.col_match[column] = LAST_VERTEX;
-    });
-    team.sync();
-    if (costs_.num_rows == costs_.num_columns) start_from_reduction(team);
-    else start_from_zero(team);
-    team.sync();
-    team.each(costs_.num_columns, [&](Count i) {
-      const Vertex column = static_cast<Vertex>(i), row = matching_.col_match[column];
-      if (row == LAST_VERTEX || matching_.row_match[row] != column) matching_.col_match[column] = NONE;
-    });
-    team.each(costs_.num_rows, [&](Count row) {
-      if (matching_.row_match[row] == LAST_VERTEX) matching_.row_match[row] = NONE;
-    });
-    team.sync();
-  }
-
-  template <class Team>
-  DEVICE void start_from_reduction(Team& team) {
-    reduce_each_row(team);
-    team.sync();
-    each_column(team, [&](Vertex column) {
-      Dual least = costs_.infinite();
-      Vertex first = LAST_VERTEX;
-      each_cost<IN_A_COLUMN>(costs_.place(0, column), costs_.row_stride, 0, 1, costs_.num_rows, [&](Vertex row, Dual cost) {
-        const Dual reduced = cost - u_[row];
-        if (!(reduced < least)) return;
-        least = reduced;
-        first = row;
-      });
-      if (first == LAST_VERTEX) return;  // forbidden for all rows
-      v_[column] = least;
-      matching_.col_match[column] = first;
-      team.fetch_min(&matching_.row_match[first], column);
-    });
-  }
-  template <class Team>
-  DEVICE void reduce_each_row(const Team& team) const {
-    team.each_group(costs_.num_rows, [&](Count i) {
-      const Vertex row = static_cast<Vertex>(i);
-      Dual least = costs_.infinite();
-      each_of_warp(team, row, [&](Vertex, Dual cost) { least = cost < least ? cost : least; });
-      least = team.min_group(least);
-      if (team.lane() == 0) u_[row] = least == costs_.infinite() ? 0 : least;
-    });
-  }
-
-  template <class Team>
-  DEVICE void start_from_zero(Team& team) {
-    // row_match has the best column of each row until each column has chosen a row.
-    team.each_group(costs_.num_rows, [&](Count i) {
-      const Vertex row = static_cast<Vertex>(i);
-      Dual least = costs_.infinite();
-      Vertex best = LAST_VERTEX;
-      each_of_warp(team, row, [&](Vertex column, Dual cost) {
-        if (!(cost < least)) return;
-        least = cost;
-        best = column;
-      });
-      const Dual least_of_row = team.min_group(least);
-      best = team.min_group(least == least_of_row ? best : LAST_VERTEX);
-      if (team.lane() != 0) return;
-      u_[row] = best == LAST_VERTEX ? 0 : least_of_row;
-      if (best == LAST_VERTEX) return;
-      matching_.row_match[row] = best;
-      team.fetch_min(&matching_.col_match[best], row);
-    });
-    team.sync();
-    team.each(costs_.num_rows, [&](Count row) {
-      const Vertex best = matching_.row_match[row];
-      if (best != LAST_VERTEX && matching_.col_match[best] != row) matching_.row_match[row] = LAST_VERTEX;
-    });
+    const Vertex places = (costs_.num_columns + team.lanes() - 1) / team.lanes(), begin = row / team.lanes();
+    const Cost* entries = costs_.place(row, 0);
+    const auto column_at = [&](Vertex k) {
+      const Vertex place = k + begin < places ? k + begin : k + begin - places;
+      return place * team.lanes() + team.lane();
+    };
+    each_fetched<IN_A_WARP>(
+        0, 1, places,
+        [&](Vertex k) {
+          const Vertex column = column_at(k);
+          return cached(entries + (column < costs_.num_columns ? column : 0) * costs_.column_stride);
+        },
+        [&](Vertex k, Cost entry) {
+          const Vertex column = column_at(k);
+          if (column < costs_.num_columns) use(column, costs_.of_entry(entry));
+        });
   }
 
   // Free rows bid in rounds. A row takes its best column from the row that has it. v of the column falls by how much it is better
   // than the bidder's second best. Of the rows that bid for one column the first gets it, and the others bid again.
   template <class Team>
   DEVICE void hold_bids(Team& team, Boards& boards) const {
-    if (team.rank() == 0) boards.bidders[0] = boards.bidders[1] = 0;
-    team.each(costs_.num_columns, [&](Count column) { sold_to_[column] = 0; });
-    team.sync();
     team.each(costs_.num_rows, [&](Count row) {
-      if (matching_.row_match[row] == NONE) bidders_[team.append(&boards.bidders[0])] = static_cast<Vertex>(row);
+      matching_.row_match[row] = NONE;
+      bidders_[row] = static_cast<Vertex>(row);
     });
+    team.each(costs_.num_columns, [&](Count column) {
+      v_[column] = 0;
+      matching_.col_match[column] = NONE;
+      sold_to_[column] = 0;
+    });
+    if (team.rank() == 0) {
+      boards.bidders[0] = costs_.num_rows;
+      boards.bidders[1] = 0;
+    }
     team.sync();
-    for (int round = 0; round < MOST_ROUNDS && boards.bidders[round % 3] > 0; ++round) {
+    bool may_rise = costs_.num_rows == costs_.num_columns;
+    for (int round = 0; round < MOST_ROUNDS; ++round) {
+      const int count = boards.bidders[round % 3];
+      if (may_rise && (round == ROUNDS_FROM_ZERO || count == 0)) {
+        raise_free_columns(team);
+        team.sync();
+        may_rise = false;
+      }
+      if (count == 0) break;
       Vertex* rows = bidders_ + round % 2 * costs_.num_columns;
       Vertex* next = bidders_ + (1 - round % 2) * costs_.num_columns;
-      const int count = boards.bidders[round % 3];
       if (team.rank() == 0) boards.bidders[(round + 2) % 3] = 0;
       team.each_group(count, [&](Count i) { bid(team, i, rows[i], sale(round, rows[i])); });
       team.sync();
@@ -264,10 +214,26 @@ class ShortestPaths {
       team.sync();
     }
   }
+  // v of a free column becomes its least cost - u. It was 0, and no pair costs less than u + v.
+  template <class Team>
+  DEVICE void raise_free_columns(const Team& team) const {
+    team.each_group(costs_.num_columns, [&](Count j) {
+      const Vertex column = static_cast<Vertex>(j);
+      if (matching_.col_match[column] != NONE) return;
+      Dual least = costs_.infinite();
+      each_cost<IN_A_WARP>(costs_.place(0, column), costs_.row_stride, team.lane(), team.lanes(), costs_.num_rows,
+                           [&](Vertex row, Dual cost) {
+                             const Dual reduced = cost - u_[row];
+                             least = reduced < least ? reduced : least;
+                           });
+      least = team.min_group(least);
+      if (team.lane() == 0 && least != costs_.infinite()) v_[column] = least;
+    });
+  }
   // The least sale of a column counts: the last round, then the first row.
   DEVICE int sale(int round, Vertex row) const { return row - (round + 1) * costs_.num_rows; }
 
-  // The best column that a lane finds; among equal ones a free column.
+  // The best column that a lane finds; among equal ones a free column, if there is one, else the first.
   struct Offer {
     Dual least, second;
     Vertex column;
@@ -296,9 +262,9 @@ class ShortestPaths {
     if (second == costs_.infinite()) second = least;
     const bool bids = least != costs_.infinite() && (second != least || offer.is_free);
     bought_[i] = bids ? offer.column : NONE;
+    u_[row] = least == costs_.infinite() ? 0 : least;
     if (!bids) return;
     more_[i] = second - least;
-    u_[row] = least;
     team.lower(&sold_to_[offer.column], sale);
   }
   // A column changes hands if the bidder has won it. Returns the row that bids again, or NONE.
