@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import cache, lru_cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -471,13 +471,9 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
         else:
             fewer, more = (int(layout[side].max(initial=0)) for side in ("num_rows", "num_columns"))
             problem_layout = cupy.asarray(words_of(layout))
-        block_size = _block_size_of_batch(method, more)
-        types = {"cost": c_type(batch.array), **BATCH_EDGES_OF[type(method)]}
-        bytes_needed = WORKSPACE_SIZES[ASSIGN_BATCH](fewer, more, block_size, **types)
-        near = bytes_needed if bytes_needed <= NEAR_MEMORY_LIMIT else 0
-        kernel = entry_point(ASSIGN_BATCH, "assign_batch", device.id, **types)
-        kernel.allow_near_memory(near)
-        blocks = max(1, min(problems, resident_blocks(kernel, block_size, device, near)))
+        program = _program_of_batch(device.id, type(method), c_type(batch.array), fewer, more)
+        kernel, block_size, bytes_needed, near, resident = program
+        blocks = max(1, min(problems, resident))
         row_match, col_match = (cupy.empty((problems, side), np.int32) for side in (rows, columns))
         u, v = (cupy.empty((problems, side), dual) for side in (rows, columns))
         pair_costs = cupy.empty((problems, rows), batch.array.dtype)
@@ -499,9 +495,33 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
     return AssignedBatch(row_match, col_match, u, v, pair_costs, partial(_counters_on_host, reports, facts))
 
 
-def _block_size_of_batch(method: AssignmentMethod, columns: int) -> int:
+class _BatchProgram(NamedTuple):
+    """A program for batches of problems of a size."""
+
+    kernel: Kernel
+    block_size: int
+    bytes_needed: int  # by a block
+    near: int  # the bytes that it has in the multiprocessor's own memory
+    resident: int  # the blocks that the device holds at once
+
+
+# Asking for all this takes the host longer than a launch. A detector's batches differ in their numbers of targets.
+@lru_cache(maxsize=1024)
+def _program_of_batch(device: int, method: type, cost: str, fewer: int, more: int) -> _BatchProgram:
+    """The program for a method and a type of costs, on the current device. `fewer` and `more` are the most vertices."""
+    types = {"cost": cost, **BATCH_EDGES_OF[method]}
+    block_size = _block_size_of_batch(method, more)
+    bytes_needed = WORKSPACE_SIZES[ASSIGN_BATCH](fewer, more, block_size, **types)
+    near = bytes_needed if bytes_needed <= NEAR_MEMORY_LIMIT else 0
+    kernel = entry_point(ASSIGN_BATCH, "assign_batch", device, **types)
+    kernel.allow_near_memory(near)
+    resident = resident_blocks(kernel, block_size, cupy.cuda.Device(device), near)
+    return _BatchProgram(kernel, block_size, bytes_needed, near, resident)
+
+
+def _block_size_of_batch(method: type, columns: int) -> int:
     """The threads of a block for a problem. Threads without a column only make the barrier slower."""
-    if isinstance(method, JV):
+    if issubclass(method, JV):
         columns_of_a_thread = max(1, -(-columns // MOST_SEARCHERS))
         return max(32, -(-columns // (32 * columns_of_a_thread)) * 32)
     return min(GRID_BLOCK_SIZE, max(64, -(-columns // 64) * 64))

@@ -71,17 +71,28 @@ static Cost draw_far_entry(Random& random) {
   else return static_cast<Cost>(500000 * is_far + little / 1024.0);  // duals do not hide these
 }
 
+// Most pairs cost the same, and one in `columns` less: distances that are cut off, 1 - IoU.
+static Cost draw_gated_entry(Random& random, Vertex columns) {
+  const int often = 100, cost = random() % columns == 0 ? static_cast<int>(random() % often) : often;
+  return static_cast<Cost>(cost);
+}
+
 static Problems draw_problems(Random& random) {
   constexpr int MOST_PROBLEMS = 6, MOST_ROWS = 50, MOST_COLUMNS = 60, MODEST_KINDS[] = {1, 3, 7, 8};
   Problems problems{};
   problems.most_rows = 1 + random() % MOST_ROWS;
-  const bool is_far = random() % 4 == 0;
-  problems.most_columns = is_far ? problems.most_rows : 1 + random() % MOST_COLUMNS;
+  const int family = random() % 4;
+  const bool is_far = family == 0, is_gated = family == 1, is_square = is_far || is_gated;
+  problems.most_columns = is_square ? problems.most_rows : 1 + random() % MOST_COLUMNS;
   problems.maximize = random() % 2;
   const int count = 1 + random() % MOST_PROBLEMS, kind = MODEST_KINDS[random() % 4];
   problems.entries.resize(static_cast<std::size_t>(count) * problems.most_rows * problems.most_columns);
-  for (Cost& entry : problems.entries) entry = is_far ? draw_far_entry(random) : draw_entry(random, kind, Cost{});
-  const bool alike = is_far || random() % 3 == 0;
+  for (Cost& entry : problems.entries) {
+    if (is_far) entry = draw_far_entry(random);
+    else if (is_gated) entry = draw_gated_entry(random, problems.most_columns);
+    else entry = draw_entry(random, kind, Cost{});
+  }
+  const bool alike = is_square || random() % 3 == 0;
   for (int p = 0; p < count; ++p) add_problem(random, problems, alike);
   problems.step = alike ? problems.most_rows * static_cast<Count>(problems.most_columns) : 0;
   return problems;

@@ -153,28 +153,6 @@ class ShortestPaths {
         first, step, end, [&](Vertex k) { return cached(entries + k * stride); },
         [&](Vertex k, Cost entry) { use(k, costs_.of_entry(entry)); });
   }
-  // use(column, cost) for the columns of this lane. Lanes begin at another column for each 32 rows, so that equal rows prefer
-  // different columns. There are no more rows than columns, so a beginning is a place.
-  template <class Team, class Use>
-  DEVICE void each_of_warp(const Team& team, Vertex row, Use use) const {
-    const Vertex places = (costs_.num_columns + team.lanes() - 1) / team.lanes(), begin = row / team.lanes();
-    const Cost* entries = costs_.place(row, 0);
-    const auto column_at = [&](Vertex k) {
-      const Vertex place = k + begin < places ? k + begin : k + begin - places;
-      return place * team.lanes() + team.lane();
-    };
-    each_fetched<IN_A_WARP>(
-        0, 1, places,
-        [&](Vertex k) {
-          const Vertex column = column_at(k);
-          return cached(entries + (column < costs_.num_columns ? column : 0) * costs_.column_stride);
-        },
-        [&](Vertex k, Cost entry) {
-          const Vertex column = column_at(k);
-          if (column < costs_.num_columns) use(column, costs_.of_entry(entry));
-        });
-  }
-
   // Free rows bid in rounds. A row takes its best column from the row that has it. v of the column falls by how much it is better
   // than the bidder's second best. Of the rows that bid for one column the first gets it, and the others bid again.
   template <class Team>
@@ -233,34 +211,66 @@ class ShortestPaths {
   // The least sale of a column counts: the last round, then the first row.
   DEVICE int sale(int round, Vertex row) const { return row - (round + 1) * costs_.num_rows; }
 
-  // The best column that a lane finds; among equal ones a free column, if there is one, else the first.
+  // The best column that a lane finds. Among equal ones a free column is preferred, and then a column from the beginning on that
+  // its row has: equal rows do not all want one column.
   struct Offer {
     Dual least, second;
     Vertex column;
-    bool is_free;
+    int preference;  // FREE, or 1 from the beginning on, or both
   };
+  static constexpr int FREE = 2;
+  // A lane looks at every lanes()-th column, with no branch for each: lanes would take both ways of nearly all.
+  template <class Team>
+  DEVICE Offer best_of_lane(const Team& team, Vertex row) const {
+    Offer offer{costs_.infinite(), costs_.infinite(), NONE, 0};
+    const Vertex begin = row & ~(team.lanes() - 1);  // there are no more rows than columns
+    const Count step = team.lanes() * costs_.column_stride;
+    const Cost* entries = costs_.place(row, team.lane());
+    for (Vertex all = 0; all < costs_.num_columns; all += IN_A_WARP * team.lanes()) {
+      const Vertex first = all + team.lane();
+      Cost entry[IN_A_WARP];
+      UNROLLED
+      for (int k = 0; k < IN_A_WARP; ++k) {
+        entry[k] = first + k * team.lanes() < costs_.num_columns ? cached(entries) : Cost{0};
+        entries += step;
+      }
+      look_at<0>(team, first, begin, entry, offer);
+      if (all + IN_A_WARP / 2 * team.lanes() < costs_.num_columns) look_at<IN_A_WARP / 2>(team, first, begin, entry, offer);
+    }
+    return offer;
+  }
+  // Half of the columns that are read at once.
+  template <int BEGIN, class Team>
+  DEVICE void look_at(const Team& team, Vertex first, Vertex begin, const Cost (&entry)[IN_A_WARP], Offer& offer) const {
+    UNROLLED
+    for (int k = BEGIN; k < BEGIN + IN_A_WARP / 2; ++k) {
+      const Vertex column = first + k * team.lanes();
+      const bool is_column = column < costs_.num_columns;
+      const Vertex place = is_column ? column : 0;
+      const Dual cost = costs_.of_entry(entry[k]) - v_[place], reduced = is_column ? cost : costs_.infinite();
+      const int preference = (matching_.col_match[place] == NONE ? FREE : 0) + (column >= begin);
+      const bool is_best = (reduced < offer.least) | ((reduced == offer.least) & (preference > offer.preference));
+      const Dual other = is_best ? offer.least : reduced;
+      offer.second = other < offer.second ? other : offer.second;
+      offer.least = is_best ? reduced : offer.least;
+      offer.column = is_best ? column : offer.column;
+      offer.preference = is_best ? preference : offer.preference;
+    }
+  }
   template <class Team>
   DEVICE void bid(const Team& team, Count i, Vertex row, int sale) const {
-    Offer offer{costs_.infinite(), costs_.infinite(), NONE, false};
-    each_of_warp(team, row, [&](Vertex column, Dual cost) {
-      const Dual reduced = cost - v_[column];
-      const bool is_free = matching_.col_match[column] == NONE;
-      if (reduced < offer.least || (reduced == offer.least && is_free && !offer.is_free)) {
-        offer = {reduced, offer.least, column, is_free};
-      } else if (reduced < offer.second) {
-        offer.second = reduced;
-      }
-    });
+    const Offer offer = best_of_lane(team, row);
+    const bool is_free = offer.preference >= FREE;
     const Dual least = team.min_group(offer.least);
     // Rows prefer different lanes, so that equal rows do not all want one column.
-    const int rank = offer.least > least ? 2 : offer.is_free ? 0 : 1;
+    const int rank = offer.least > least ? 2 : is_free ? 0 : 1;
     const int place = rank * team.lanes() + ((team.lane() - row) & (team.lanes() - 1));
     const int winner = team.min_group(place);
     Dual second = team.min_group(place == winner ? offer.second : offer.least);
     if (place != winner) return;
     // How much a row with one column can pay for it is not known here, perhaps nothing.
     if (second == costs_.infinite()) second = least;
-    const bool bids = least != costs_.infinite() && (second != least || offer.is_free);
+    const bool bids = least != costs_.infinite() && (second != least || is_free);
     bought_[i] = bids ? offer.column : NONE;
     u_[row] = least == costs_.infinite() ? 0 : least;
     if (!bids) return;
