@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack, overload
 import numpy as np
 from scipy.sparse import issparse
 
-from ..arrays import Device, mover_to
+from ..arrays import Device, device_of, mover_to
 from ..backends import backend_for
 from ..backends.protocol import AssignmentStart
 from ..errors import InvalidInput
@@ -326,6 +326,8 @@ def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostB
             return _of_batch(cost, asked, options)
         _refuse_options_of_graphs(cost, options)
         return DenseCosts.as_asked(cost, asked)
+    if getattr(cost, "ndim", 0) == 3 and device_of(cost) == "gpu":
+        return _of_batch(cost, asked, options)
     if (issparse(cost) or isinstance(cost, Costs)) and not is_padded:
         _refuse_options_of_graphs(cost, options)
         return SparseCosts.as_asked(cost, asked) if issparse(cost) else costs_of_matrix(cost, asked)

@@ -471,26 +471,28 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
         else:
             fewer, more = (int(layout[side].max(initial=0)) for side in ("num_rows", "num_columns"))
             problem_layout = cupy.asarray(words_of(layout))
-        program = _program_of_batch(device.id, type(method), c_type(batch.array), fewer, more)
+        kind: Any = type(method)
+        program = _program_of_batch(device.id, kind, c_type(batch.array), fewer, more)
         kernel, block_size, bytes_needed, near, resident = program
         blocks = max(1, min(problems, resident))
-        row_match, col_match = (cupy.empty((problems, side), np.int32) for side in (rows, columns))
-        u, v = (cupy.empty((problems, side), dual) for side in (rows, columns))
-        pair_costs = cupy.empty((problems, rows), batch.array.dtype)
-        reports = cupy.empty((problems, REPORT_SIZE), np.int64)
-        taken = cupy.zeros(1, np.int64)
+        widths = rows, columns, rows, columns, rows, REPORT_SIZE
+        types = np.int32, np.int32, dual, dual, batch.array.dtype, np.int64
+        vectors = Vectors(
+            *((None, problems * width, dtype) for width, dtype in zip(widths, types, strict=True)), (None, 1, np.int64)
+        )
+        to_row_match, to_col_match, to_u, to_v, to_pair_costs, to_reports, taken = vectors.addresses
+        vectors.clear_last()
         workspace = cupy.empty(1 if near else blocks * bytes_needed, np.uint8)
         all_problems = BATCH[dual].pack(
             problems=problem_layout.data.ptr, step=step, num_problems=problems, most_rows=rows, most_columns=columns,
             entries=batch.array.data.ptr, maximize=batch.maximize,
-            limit=INFINITE[dual] if batch.limit is None else batch.limit, row_match=row_match.data.ptr,
-            col_match=col_match.data.ptr, u=u.data.ptr, v=v.data.ptr, pair_costs=pair_costs.data.ptr,
-            reports=reports.data.ptr, start=start, many_paths=method.many_paths,
+            limit=INFINITE[dual] if batch.limit is None else batch.limit, row_match=to_row_match,
+            col_match=to_col_match, u=to_u, v=to_v, pair_costs=to_pair_costs, reports=to_reports, start=start,
+            many_paths=method.many_paths,
         )  # fmt: skip
-        kernel(
-            (blocks,), (block_size,), (all_problems, workspace, np.int64(bytes_needed), np.int64(near), taken),
-            shared_mem=near,
-        )  # fmt: skip
+        arguments = (all_problems, workspace, np.int64(bytes_needed), np.int64(near), np.uint64(taken))
+        kernel.launch_apart(blocks, block_size, arguments, near)
+        row_match, col_match, u, v, pair_costs, reports = vectors.matrices(problems, *widths)
         facts = {"team": "block", "threads": blocks * block_size, "code": kernel.origin}
     return AssignedBatch(row_match, col_match, u, v, pair_costs, partial(_counters_on_host, reports, facts))
 
@@ -509,11 +511,11 @@ class _BatchProgram(NamedTuple):
 @lru_cache(maxsize=1024)
 def _program_of_batch(device: int, method: type, cost: str, fewer: int, more: int) -> _BatchProgram:
     """The program for a method and a type of costs, on the current device. `fewer` and `more` are the most vertices."""
-    types = {"cost": cost, **BATCH_EDGES_OF[method]}
+    words = {"cost": cost, **BATCH_EDGES_OF[method]}
     block_size = _block_size_of_batch(method, more)
-    bytes_needed = WORKSPACE_SIZES[ASSIGN_BATCH](fewer, more, block_size, **types)
+    bytes_needed = WORKSPACE_SIZES[ASSIGN_BATCH](fewer, more, block_size, **words)
     near = bytes_needed if bytes_needed <= NEAR_MEMORY_LIMIT else 0
-    kernel = entry_point(ASSIGN_BATCH, "assign_batch", device, **types)
+    kernel = entry_point(ASSIGN_BATCH, "assign_batch", device, **words)
     kernel.allow_near_memory(near)
     resident = resident_blocks(kernel, block_size, cupy.cuda.Device(device), near)
     return _BatchProgram(kernel, block_size, bytes_needed, near, resident)
@@ -580,6 +582,18 @@ class Vectors:
         self.addresses = [
             self._memory.ptr + begin if given is None else given.data.ptr
             for (given, _, _), begin in zip(wanted, self._begins, strict=True)
+        ]
+
+    def clear_last(self) -> None:
+        """Writes zeros to the last vector, a new one."""
+        _, length, dtype = self._wanted[-1]
+        (self._memory + self._begins[-1]).memset_async(0, length * np.dtype(dtype).itemsize)
+
+    def matrices(self, rows: int, *widths: int) -> list[Any]:
+        """The first vectors, all new ones, as matrices of that many rows and of these widths."""
+        return [
+            cupy.ndarray((rows, width), dtype, self._memory + begin)
+            for width, (_, _, dtype), begin in zip(widths, self._wanted, self._begins, strict=False)
         ]
 
     def arrays(self) -> list[Any]:

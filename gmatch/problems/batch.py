@@ -112,6 +112,7 @@ class CostBatch:
         self.shape: tuple[int, int, int] = (0, 0, 0)
         self.maximize = maximize
         self.places: list[tuple[Any, Any]] | None = None
+        self._are_whole = False  # whether nothing of an array is padding, as far as known
         if isinstance(cost, list | tuple) and not _is_nested_list(cost):
             if sizes is not None or mask is not None:
                 raise InvalidInput("sizes and mask are for one padded array; the matrices of a sequence have shapes")
@@ -206,7 +207,7 @@ class CostBatch:
 
     def short_layout(self) -> tuple[Any, int]:
         """The layout of the first problem and the distance between problems, if all are alike; else `layout` and 0."""
-        alike = self.array.ndim == 3 and len(self) > 0 and (self.shapes == self.shape[1:]).all()
+        alike = self.array.ndim == 3 and len(self) > 0 and (self._are_whole or (self.shapes == self.shape[1:]).all())
         if not alike or self.array.strides[0] == 0:
             return self.layout(), 0
         rows, columns = self.shape[1:]
@@ -253,6 +254,7 @@ class CostBatch:
             self._apply(mask)
         else:
             self.shapes = _checked_sizes(sizes, array.shape)
+            self._are_whole = sizes is None
 
     def _apply(self, mask: Any) -> None:
         """Turns a mask into sizes. If the padding does not come last, copies what the mask keeps."""
