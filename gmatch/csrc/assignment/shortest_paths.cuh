@@ -35,8 +35,6 @@ class ShortestPaths {
     nearest_cost_ = workspace.take<Dual>(costs_.num_columns);
     nearest_row_ = workspace.take<Vertex>(costs_.num_columns);
     // There are no more rows than columns. The search needs its memory after the bids.
-    more_ = distance_;
-    bought_ = nearest_row_;
     sold_to_ = reinterpret_cast<Vertex*>(pair_cost_);
     bidders_ = reinterpret_cast<Vertex*>(nearest_cost_);
   }
@@ -75,9 +73,9 @@ class ShortestPaths {
   // Reads that are under way together: fours of rows in a step, and entries of a row or a column in a lane.
   static constexpr int FOURS = 3, IN_A_WARP = 10;
   static constexpr int MOST_GROUPS = 4 * FOURS;
-  // Rounds of bids, and how many of them come before free columns rise: benchmarks/log/batches.md, "Free columns rise after some
-  // bids".
-  static constexpr int MOST_ROUNDS = 32, ROUNDS_FROM_ZERO = 5;
+  // Bids for each row, on average, and how many of them come before free columns rise: benchmarks/log/batches.md, "Free columns
+  // rise after some bids".
+  static constexpr int MOST_BIDS = 4, BIDS_FROM_ZERO = 2;
 
   // What a row that the next step reads adds to cost - v of a column, and how far the row is. A group of threads without a row
   // chooses one that is infinitely far.
@@ -100,8 +98,8 @@ class ShortestPaths {
   // Two boards take turns, so that a step needs one barrier.
   struct Boards {
     Board of_turn[2];
-    Vertex root;     // of the next search, or NONE
-    int bidders[3];  // of a round, of the next and of the one after it
+    Vertex root;                 // of the next search, or NONE
+    Vertex losers[MOST_GROUPS];  // of a round of bids: for each warp a row that has to bid again, or NONE
   };
   // The nearest columns of a thread, NONE if they are not nearer than a free column that is known: one whose row has not been
   // read since its distance fell, and a free one.
@@ -153,10 +151,52 @@ class ShortestPaths {
         first, step, end, [&](Vertex k) { return cached(entries + k * stride); },
         [&](Vertex k, Cost entry) { use(k, costs_.of_entry(entry)); });
   }
-  // Free rows bid in rounds. A row takes its best column from the row that has it. v of the column falls by how much it is better
-  // than the bidder's second best. Of the rows that bid for one column the first gets it, and the others bid again.
+  // Free rows wait in a ring. The number of them, and how many of these all threads can read already.
+  struct Queue {
+    Vertex begin, length, readable;
+  };
+  // A row and the first entries of this lane. After the bid, the lane with the best column has this column, and by how much its v
+  // falls. All other lanes have NONE.
+  struct Bidder {
+    Vertex row, column;
+    Dual more;
+    Cost entry[IN_A_WARP];
+  };
+
+  // Free rows bid in rounds, one for each warp, in the order in which they became free. A row takes its best column from the row
+  // that has it. v of the column falls by how much it is better than the bidder's second best. Of the rows that bid for one column
+  // the first warp's row gets it. The others, and the rows that lose a column, bid again later. The entries of the next row come
+  // while this one bids.
   template <class Team>
   DEVICE void hold_bids(Team& team, Boards& boards) const {
+    free_all(team);
+    const int warps = team.size() / team.lanes(), warp = team.rank() / team.lanes();
+    bool may_rise = costs_.num_rows == costs_.num_columns;
+    Queue queue{0, costs_.num_rows, costs_.num_rows};
+    Bidder bidder = bidder_of(team, waiting(queue, warp));
+    Count bids = 0;
+    for (int first_number = -warps;; first_number -= warps) {
+      if (may_rise && (queue.length == 0 || bids >= BIDS_FROM_ZERO * Count{costs_.num_rows})) {
+        raise_free_columns(team);
+        team.sync();
+        may_rise = false;
+      }
+      if (queue.length == 0 || bids >= MOST_BIDS * Count{costs_.num_rows}) return;
+      const int served = warps < queue.length ? warps : queue.length;
+      const Bidder next = bidder_of(team, waiting(queue, served + warp));
+      const int number = first_number + warp;  // the least number that a column gets counts
+      if (bidder.row != NONE) bid(team, bidder, number);
+      team.sync();
+      settle(team, bidder, number, boards.losers[warp]);
+      team.sync();
+      bids += served;
+      queue = {in_ring(queue.begin + served), queue.length - served, queue.length - served};
+      const Vertex row = append_losers(team, boards.losers, queue);
+      bidder = next.row != NONE ? next : bidder_of(team, row);
+    }
+  }
+  template <class Team>
+  DEVICE void free_all(Team& team) const {
     team.each(costs_.num_rows, [&](Count row) {
       matching_.row_match[row] = NONE;
       bidders_[row] = static_cast<Vertex>(row);
@@ -166,31 +206,27 @@ class ShortestPaths {
       matching_.col_match[column] = NONE;
       sold_to_[column] = 0;
     });
-    if (team.rank() == 0) {
-      boards.bidders[0] = costs_.num_rows;
-      boards.bidders[1] = 0;
-    }
     team.sync();
-    bool may_rise = costs_.num_rows == costs_.num_columns;
-    for (int round = 0; round < MOST_ROUNDS; ++round) {
-      const int count = boards.bidders[round % 3];
-      if (may_rise && (round == ROUNDS_FROM_ZERO || count == 0)) {
-        raise_free_columns(team);
-        team.sync();
-        may_rise = false;
-      }
-      if (count == 0) break;
-      Vertex* rows = bidders_ + round % 2 * costs_.num_columns;
-      Vertex* next = bidders_ + (1 - round % 2) * costs_.num_columns;
-      if (team.rank() == 0) boards.bidders[(round + 2) % 3] = 0;
-      team.each_group(count, [&](Count i) { bid(team, i, rows[i], sale(round, rows[i])); });
-      team.sync();
-      team.each(count, [&](Count i) {
-        const Vertex loser = settle(i, rows[i], sale(round, rows[i]));
-        if (loser != NONE) next[team.append(&boards.bidders[(round + 1) % 3])] = loser;
-      });
-      team.sync();
-    }
+  }
+  DEVICE Vertex in_ring(Vertex place) const {
+    const Vertex room = 2 * costs_.num_columns;
+    return place < room ? place : place - room;
+  }
+  // A row of the queue, or NONE.
+  DEVICE Vertex waiting(const Queue& queue, int place) const {
+    return place < queue.readable ? bidders_[in_ring(queue.begin + place)] : NONE;
+  }
+  // The losers of a round wait behind all others. Returns the row that bids next in this warp, or NONE.
+  template <class Team>
+  DEVICE Vertex append_losers(const Team& team, const Vertex* losers, Queue& queue) const {
+    const int warps = team.size() / team.lanes(), warp = team.rank() / team.lanes();
+    const Vertex loser = team.lane() < warps ? losers[team.lane()] : NONE;
+    const unsigned all = team.vote(loser != NONE);
+    const int place = queue.length + team.count(all & ((1u << team.lane()) - 1));
+    if (warp == 0 && loser != NONE) bidders_[in_ring(queue.begin + place)] = loser;
+    queue.length += team.count(all);
+    const Vertex row = team.min_group(loser != NONE && place == warp ? loser : LAST_VERTEX);
+    return row == LAST_VERTEX ? waiting(queue, warp) : row;
   }
   // v of a free column becomes its least cost - u. It was 0, and no pair costs less than u + v.
   template <class Team>
@@ -208,47 +244,55 @@ class ShortestPaths {
       if (team.lane() == 0 && least != costs_.infinite()) v_[column] = least;
     });
   }
-  // The least sale of a column counts: the last round, then the first row.
-  DEVICE int sale(int round, Vertex row) const { return row - (round + 1) * costs_.num_rows; }
-
-  // The best column that a lane finds. Among equal ones a free column is preferred, and then a column from the beginning on that
-  // its row has: equal rows do not all want one column.
+  // The best column that a lane finds. Among equal ones a free column is preferred, and then a column from the row's own number on,
+  // roughly: equal rows do not all want one column.
   struct Offer {
     Dual least, second;
     Vertex column;
-    int preference;  // FREE, or 1 from the beginning on, or both
+    int preference;  // FREE, or 1 from that number on, or both
   };
   static constexpr int FREE = 2;
   // A lane looks at every lanes()-th column, with no branch for each: lanes would take both ways of nearly all.
   template <class Team>
-  DEVICE Offer best_of_lane(const Team& team, Vertex row) const {
-    Offer offer{costs_.infinite(), costs_.infinite(), NONE, 0};
-    const Vertex begin = row & ~(team.lanes() - 1);  // there are no more rows than columns
+  DEVICE Bidder bidder_of(const Team& team, Vertex row) const {
+    Bidder bidder{row, NONE, 0, {}};
+    if (row != NONE) read(team, row, 0, bidder.entry);
+    return bidder;
+  }
+  template <class Team>
+  DEVICE void read(const Team& team, Vertex row, Vertex begin, Cost (&entry)[IN_A_WARP]) const {
+    const Vertex first = begin + team.lane();
+    const Cost* entries = costs_.place(row, first);
     const Count step = team.lanes() * costs_.column_stride;
-    const Cost* entries = costs_.place(row, team.lane());
-    for (Vertex all = 0; all < costs_.num_columns; all += IN_A_WARP * team.lanes()) {
-      const Vertex first = all + team.lane();
-      Cost entry[IN_A_WARP];
-      UNROLLED
-      for (int k = 0; k < IN_A_WARP; ++k) {
-        entry[k] = first + k * team.lanes() < costs_.num_columns ? cached(entries) : Cost{0};
-        entries += step;
+    UNROLLED
+    for (int k = 0; k < IN_A_WARP; ++k) {
+      entry[k] = first + k * team.lanes() < costs_.num_columns ? cached(entries) : Cost{0};
+      entries += step;
+    }
+  }
+  template <class Team>
+  DEVICE Offer best_of_lane(const Team& team, Bidder& bidder) const {
+    Offer offer{costs_.infinite(), costs_.infinite(), NONE, 0};
+    const Vertex preferred = bidder.row & ~(team.lanes() - 1);  // there are no more rows than columns
+    for (Vertex begin = 0; begin < costs_.num_columns; begin += IN_A_WARP * team.lanes()) {
+      if (begin > 0) read(team, bidder.row, begin, bidder.entry);
+      look_at<0>(team, begin, preferred, bidder.entry, offer);
+      if (begin + IN_A_WARP / 2 * team.lanes() < costs_.num_columns) {
+        look_at<IN_A_WARP / 2>(team, begin, preferred, bidder.entry, offer);
       }
-      look_at<0>(team, first, begin, entry, offer);
-      if (all + IN_A_WARP / 2 * team.lanes() < costs_.num_columns) look_at<IN_A_WARP / 2>(team, first, begin, entry, offer);
     }
     return offer;
   }
   // Half of the columns that are read at once.
-  template <int BEGIN, class Team>
-  DEVICE void look_at(const Team& team, Vertex first, Vertex begin, const Cost (&entry)[IN_A_WARP], Offer& offer) const {
+  template <int FIRST, class Team>
+  DEVICE void look_at(const Team& team, Vertex begin, Vertex preferred, const Cost (&entry)[IN_A_WARP], Offer& offer) const {
     UNROLLED
-    for (int k = BEGIN; k < BEGIN + IN_A_WARP / 2; ++k) {
-      const Vertex column = first + k * team.lanes();
+    for (int k = FIRST; k < FIRST + IN_A_WARP / 2; ++k) {
+      const Vertex column = begin + k * team.lanes() + team.lane();
       const bool is_column = column < costs_.num_columns;
       const Vertex place = is_column ? column : 0;
       const Dual cost = costs_.of_entry(entry[k]) - v_[place], reduced = is_column ? cost : costs_.infinite();
-      const int preference = (matching_.col_match[place] == NONE ? FREE : 0) + (column >= begin);
+      const int preference = (matching_.col_match[place] == NONE ? FREE : 0) + (column >= preferred);
       const bool is_best = (reduced < offer.least) | ((reduced == offer.least) & (preference > offer.preference));
       const Dual other = is_best ? offer.least : reduced;
       offer.second = other < offer.second ? other : offer.second;
@@ -258,36 +302,42 @@ class ShortestPaths {
     }
   }
   template <class Team>
-  DEVICE void bid(const Team& team, Count i, Vertex row, int sale) const {
-    const Offer offer = best_of_lane(team, row);
+  DEVICE void bid(const Team& team, Bidder& bidder, int number) const {
+    const Offer offer = best_of_lane(team, bidder);
     const bool is_free = offer.preference >= FREE;
     const Dual least = team.min_group(offer.least);
     // Rows prefer different lanes, so that equal rows do not all want one column.
     const int rank = offer.least > least ? 2 : is_free ? 0 : 1;
-    const int place = rank * team.lanes() + ((team.lane() - row) & (team.lanes() - 1));
+    const int place = rank * team.lanes() + ((team.lane() - bidder.row) & (team.lanes() - 1));
     const int winner = team.min_group(place);
     Dual second = team.min_group(place == winner ? offer.second : offer.least);
     if (place != winner) return;
+    u_[bidder.row] = least == costs_.infinite() ? 0 : least;
     // How much a row with one column can pay for it is not known here, perhaps nothing.
     if (second == costs_.infinite()) second = least;
-    const bool bids = least != costs_.infinite() && (second != least || is_free);
-    bought_[i] = bids ? offer.column : NONE;
-    u_[row] = least == costs_.infinite() ? 0 : least;
-    if (!bids) return;
-    more_[i] = second - least;
-    team.lower(&sold_to_[offer.column], sale);
+    if (least == costs_.infinite() || (second == least && !is_free)) return;
+    bidder.column = offer.column;
+    bidder.more = second - least;
+    team.lower(&sold_to_[offer.column], number);
   }
-  // A column changes hands if the bidder has won it. Returns the row that bids again, or NONE.
-  DEVICE Vertex settle(Count i, Vertex row, int sale) const {
-    const Vertex column = bought_[i];
-    if (column == NONE || sold_to_[column] != sale) return column == NONE ? NONE : row;
-    const Vertex loser = matching_.col_match[column];
-    u_[row] += more_[i];
-    v_[column] -= more_[i];
-    matching_.col_match[column] = row;
-    matching_.row_match[row] = column;
-    if (loser != NONE) matching_.row_match[loser] = NONE;
-    return loser;
+  // A column changes hands if the bidder of this warp has won it. Notes the row that has to bid again, or NONE.
+  template <class Team>
+  DEVICE void settle(const Team& team, const Bidder& bidder, int number, Vertex& loser) const {
+    const Vertex column = bidder.column;
+    const bool is_nobody = team.vote(column != NONE) == 0;
+    if (is_nobody && team.lane() == 0) loser = NONE;
+    if (column == NONE) return;
+    if (sold_to_[column] != number) {
+      loser = bidder.row;
+      return;
+    }
+    const Vertex before = matching_.col_match[column];
+    u_[bidder.row] += bidder.more;
+    v_[column] -= bidder.more;
+    matching_.col_match[column] = bidder.row;
+    matching_.row_match[bidder.row] = column;
+    if (before != NONE) matching_.row_match[before] = NONE;
+    loser = before;
   }
 
   template <class Team>
@@ -472,10 +522,8 @@ class ShortestPaths {
   Dual* pair_cost_;      // [num_columns] of matched columns
   Dual* nearest_cost_;   // [num_columns] of the pair with nearest_row
   Vertex* nearest_row_;  // [num_columns] the row that lowered the distance; its complement until the column's own row is read
-  Dual* more_;           // [num_rows] by how much v of the column that a bidder wants falls
-  Vertex* bought_;       // [num_rows] that column, or NONE
-  Vertex* sold_to_;      // [num_columns] the least sale
-  Vertex* bidders_;      // [2 * num_columns] of this round and of the next
+  Vertex* sold_to_;      // [num_columns] the least number of a bid
+  Vertex* bidders_;      // [2 * num_columns] a ring of free rows
   Count rows_scanned_ = 0, steps_ = 0;
   unsigned turn_ = 0;    // of the board
   Group group_{};        // of this thread
