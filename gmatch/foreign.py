@@ -54,11 +54,12 @@ def gives_back(given: Any) -> bool:
 
 
 def unwrapped(given: Any) -> Any:
-    """The array in a DataArray of xarray, or a tensor of torch without its gradient. Other values as they are."""
+    """The array in a DataArray of xarray, or a tensor of torch as it lies in memory, without its gradient. Other values
+    as they are."""
     library = library_of(given)
     if library == "xarray" and type(given).__name__ == "DataArray":
         return given.data
-    return given.detach() if library == "torch" and hasattr(given, "detach") else given
+    return given.detach().resolve_neg() if library == "torch" and hasattr(given, "detach") else given
 
 
 def as_sparse(given: Any) -> Any:

@@ -91,8 +91,9 @@ def _on_gpu(tensor: Any) -> Any:
     dtype = TYPES_ON_GPU.get(str(tensor.dtype))
     if dtype is None or type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout is not torch.strided:
         return None
-    if not tensor.numel() or tensor.is_neg():
+    if not tensor.numel():
         return None
+    tensor = tensor.resolve_neg()
     strides = tuple(stride * dtype.itemsize for stride in tensor.stride())
     return cuda.array_in(tensor, tensor.data_ptr(), tensor.device.index, (tuple(tensor.shape), dtype, strides))
 
