@@ -73,9 +73,9 @@ class ShortestPaths {
   // Reads that are under way together: fours of rows in a step, and entries of a row or a column in a lane.
   static constexpr int FOURS = 3, IN_A_WARP = 10;
   static constexpr int MOST_GROUPS = 4 * FOURS;
-  // Bids for each row, on average, and how many of them come before free columns rise: benchmarks/log/batches.md, "Free columns
-  // rise after some bids".
-  static constexpr int MOST_BIDS = 4, BIDS_FROM_ZERO = 2;
+  // Bids for each row, on average, if each warp has a row in each round; and how many of them come before free columns rise:
+  // benchmarks/log/batches.md, "Free columns rise after some bids".
+  static constexpr int MOST_BIDS = 3, BIDS_FROM_ZERO = 2;
 
   // What a row that the next step reads adds to cost - v of a column, and how far the row is. A group of threads without a row
   // chooses one that is infinitely far.
@@ -189,7 +189,7 @@ class ShortestPaths {
       team.sync();
       settle(team, bidder, number, boards.losers[warp]);
       team.sync();
-      bids += served;
+      bids += warps;
       queue = {in_ring(queue.begin + served), queue.length - served, queue.length - served};
       const Vertex row = append_losers(team, boards.losers, queue);
       bidder = next.row != NONE ? next : bidder_of(team, row);
@@ -244,21 +244,18 @@ class ShortestPaths {
       if (team.lane() == 0 && least != costs_.infinite()) v_[column] = least;
     });
   }
-  // The best column that a lane finds. Among equal ones a free column is preferred, and then a column from the row's own number on,
-  // roughly: equal rows do not all want one column.
+  // The best of the columns that a lane looks at, and the second best.
   struct Offer {
     Dual least, second;
     Vertex column;
-    int preference;  // FREE, or 1 from that number on, or both
   };
-  static constexpr int FREE = 2;
-  // A lane looks at every lanes()-th column, with no branch for each: lanes would take both ways of nearly all.
   template <class Team>
   DEVICE Bidder bidder_of(const Team& team, Vertex row) const {
     Bidder bidder{row, NONE, 0, {}};
     if (row != NONE) read(team, row, 0, bidder.entry);
     return bidder;
   }
+  // A lane looks at every lanes()-th column.
   template <class Team>
   DEVICE void read(const Team& team, Vertex row, Vertex begin, Cost (&entry)[IN_A_WARP]) const {
     const Vertex first = begin + team.lane();
@@ -270,55 +267,66 @@ class ShortestPaths {
       entries += step;
     }
   }
-  template <class Team>
-  DEVICE Offer best_of_lane(const Team& team, Bidder& bidder) const {
-    Offer offer{costs_.infinite(), costs_.infinite(), NONE, 0};
-    const Vertex preferred = bidder.row & ~(team.lanes() - 1);  // there are no more rows than columns
-    for (Vertex begin = 0; begin < costs_.num_columns; begin += IN_A_WARP * team.lanes()) {
-      if (begin > 0) read(team, bidder.row, begin, bidder.entry);
-      look_at<0>(team, begin, preferred, bidder.entry, offer);
-      if (begin + IN_A_WARP / 2 * team.lanes() < costs_.num_columns) {
-        look_at<IN_A_WARP / 2>(team, begin, preferred, bidder.entry, offer);
-      }
-    }
-    return offer;
-  }
-  // Half of the columns that are read at once.
-  template <int FIRST, class Team>
-  DEVICE void look_at(const Team& team, Vertex begin, Vertex preferred, const Cost (&entry)[IN_A_WARP], Offer& offer) const {
-    UNROLLED
-    for (int k = FIRST; k < FIRST + IN_A_WARP / 2; ++k) {
-      const Vertex column = begin + k * team.lanes() + team.lane();
-      const bool is_column = column < costs_.num_columns;
-      const Vertex place = is_column ? column : 0;
-      const Dual cost = costs_.of_entry(entry[k]) - v_[place], reduced = is_column ? cost : costs_.infinite();
-      const int preference = (matching_.col_match[place] == NONE ? FREE : 0) + (column >= preferred);
-      const bool is_best = (reduced < offer.least) | ((reduced == offer.least) & (preference > offer.preference));
-      const Dual other = is_best ? offer.least : reduced;
-      offer.second = other < offer.second ? other : offer.second;
-      offer.least = is_best ? reduced : offer.least;
-      offer.column = is_best ? column : offer.column;
-      offer.preference = is_best ? preference : offer.preference;
+  // use(column, cost - v) for all columns of a lane; infinite beyond the last column. Without a branch for each column, since lanes
+  // would take both ways of nearly all.
+  template <class Team, class Use>
+  DEVICE void each_reduced(const Team& team, Bidder& bidder, Use use) const {
+    const Vertex at_once = IN_A_WARP * team.lanes();
+    const bool is_plain = !costs_.maximize && costs_.limit == costs_.infinite();
+    for (Vertex begin = 0; begin < costs_.num_columns; begin += at_once) {
+      if (costs_.num_columns > at_once) read(team, bidder.row, begin, bidder.entry);
+      const auto use_half = [&](auto first, auto cost_of) {
+        UNROLLED
+        for (int k = 0; k < IN_A_WARP / 2; ++k) {
+          const Vertex column = begin + (first() + k) * team.lanes() + team.lane();
+          const bool is_column = column < costs_.num_columns;
+          const Dual reduced = cost_of(bidder.entry[first() + k]) - v_[is_column ? column : 0];
+          use(column, is_column ? reduced : costs_.infinite());
+        }
+      };
+      const auto use_all = [&](auto cost_of) {
+        use_half([] { return 0; }, cost_of);
+        if (begin + at_once / 2 < costs_.num_columns) use_half([] { return IN_A_WARP / 2; }, cost_of);
+      };
+      if (is_plain) use_all([](Cost entry) { return static_cast<Dual>(entry); });
+      else use_all([&](Cost entry) { return costs_.of_entry(entry); });
     }
   }
   template <class Team>
   DEVICE void bid(const Team& team, Bidder& bidder, int number) const {
-    const Offer offer = best_of_lane(team, bidder);
-    const bool is_free = offer.preference >= FREE;
+    Offer offer{costs_.infinite(), costs_.infinite(), NONE};
+    each_reduced(team, bidder, [&](Vertex column, Dual reduced) {
+      const bool is_less = reduced < offer.least;
+      const Dual other = is_less ? offer.least : reduced;
+      offer.second = other < offer.second ? other : offer.second;
+      offer.least = is_less ? reduced : offer.least;
+      offer.column = is_less ? column : offer.column;
+    });
     const Dual least = team.min_group(offer.least);
-    // Rows prefer different lanes, so that equal rows do not all want one column.
-    const int rank = offer.least > least ? 2 : is_free ? 0 : 1;
-    const int place = rank * team.lanes() + ((team.lane() - bidder.row) & (team.lanes() - 1));
-    const int winner = team.min_group(place);
-    Dual second = team.min_group(place == winner ? offer.second : offer.least);
-    if (place != winner) return;
-    u_[bidder.row] = least == costs_.infinite() ? 0 : least;
+    const bool has_least = offer.least == least;
+    Dual second = team.min_group(has_least ? offer.second : offer.least);
     // How much a row with one column can pay for it is not known here, perhaps nothing.
-    if (second == costs_.infinite()) second = least;
-    if (least == costs_.infinite() || (second == least && !is_free)) return;
-    bidder.column = offer.column;
+    if (team.count(team.vote(has_least)) > 1 || second == costs_.infinite()) second = least;
+    if (team.lane() == 0) u_[bidder.row] = least == costs_.infinite() ? 0 : least;
+    if (least == costs_.infinite()) return;
+    const Vertex column = second != least ? offer.column : free_column(team, bidder, least);
+    if (column == NONE || !(second != least ? has_least : team.lane() == 0)) return;
+    bidder.column = column;
     bidder.more = second - least;
-    team.lower(&sold_to_[offer.column], number);
+    team.lower(&sold_to_[column], number);
+  }
+  // A free column among the best ones of a row, or NONE. Rows prefer different ones, so that equal rows do not all want one.
+  template <class Team>
+  DEVICE Vertex free_column(const Team& team, Bidder& bidder, Dual least) const {
+    Vertex nearest = LAST_VERTEX;  // by how many columns it comes after the row's own number
+    each_reduced(team, bidder, [&](Vertex column, Dual reduced) {
+      if (reduced != least || matching_.col_match[column] != NONE) return;
+      const Vertex after = column - bidder.row < 0 ? column - bidder.row + costs_.num_columns : column - bidder.row;
+      nearest = after < nearest ? after : nearest;
+    });
+    nearest = team.min_group(nearest);
+    if (nearest == LAST_VERTEX) return NONE;
+    return nearest + bidder.row < costs_.num_columns ? nearest + bidder.row : nearest + bidder.row - costs_.num_columns;
   }
   // A column changes hands if the bidder of this warp has won it. Notes the row that has to bid again, or NONE.
   template <class Team>
