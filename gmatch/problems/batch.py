@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -212,12 +213,7 @@ class CostBatch:
             return self.layout(), 0
         rows, columns = self.shape[1:]
         row_step, column_step = (stride // self.array.itemsize for stride in self.array.strides[1:])
-        turned = rows > columns
-        first = BATCH_PROBLEM.pack(
-            offset=0, row_stride=column_step if turned else row_step, column_stride=row_step if turned else column_step,
-            num_rows=min(rows, columns), num_columns=max(rows, columns), transposed=turned,
-        )  # fmt: skip
-        return first.view(BATCH_PROBLEM.dtype).reshape(1), self.array.strides[0] // self.array.itemsize
+        return _layout_of_first(rows, columns, row_step, column_step), self.array.strides[0] // self.array.itemsize
 
     def _pack(self, matrices: list[Any]) -> None:
         """Copies matrices of any shapes into one array."""
@@ -308,6 +304,17 @@ class CostBatch:
                 inside = (xp.arange(rows) < heights)[:, :, None] & (xp.arange(columns) < widths)[:, None, :]
                 array = array[inside]
         return array.reshape(1, -1)
+
+
+@lru_cache(maxsize=1024)
+def _layout_of_first(rows: int, columns: int, row_step: int, column_step: int) -> Any:
+    """The layout of a problem that begins where the array begins."""
+    turned = rows > columns
+    first = BATCH_PROBLEM.pack(
+        offset=0, row_stride=column_step if turned else row_step, column_stride=row_step if turned else column_step,
+        num_rows=min(rows, columns), num_columns=max(rows, columns), transposed=turned,
+    )  # fmt: skip
+    return first.view(BATCH_PROBLEM.dtype).reshape(1)
 
 
 def is_batch(cost: Any) -> bool:

@@ -75,7 +75,7 @@ class ShortestPaths {
   static constexpr int MOST_GROUPS = 4 * FOURS;
   // Bids for each row, on average, if each warp has a row in each round; and how many of them come before free columns rise:
   // benchmarks/log/batches.md, "Free columns rise after some bids".
-  static constexpr int MOST_BIDS = 3, BIDS_FROM_ZERO = 2;
+  static constexpr int MOST_BIDS = 3, BIDS_FROM_ZERO = 1;
 
   // What a row that the next step reads adds to cost - v of a column, and how far the row is. A group of threads without a row
   // chooses one that is infinitely far.
