@@ -326,13 +326,13 @@ def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostB
             return _of_batch(cost, asked, options)
         _refuse_options_of_graphs(cost, options)
         return DenseCosts.as_asked(cost, asked)
-    if getattr(cost, "ndim", 0) == 3 and device_of(cost) == "gpu":
-        return _of_batch(cost, asked, options)
     if (issparse(cost) or isinstance(cost, Costs)) and not is_padded:
         _refuse_options_of_graphs(cost, options)
         return SparseCosts.as_asked(cost, asked) if issparse(cost) else costs_of_matrix(cost, asked)
     if isinstance(cost, PointCosts):
         return _of_points(cost, options)
+    if device_of(cost) == "gpu" and getattr(cost, "ndim", 0) == 3:
+        return _of_batch(cost, asked, options)
     windows = as_windows(cost, asked, options.device)
     if isinstance(windows, WindowCosts):
         return _of_windows(windows, options, isinstance(cost, WindowCosts))
