@@ -100,6 +100,14 @@ def on_device(number: int | None) -> Iterator[None]:
         yield
 
 
+def array_in(owner: Any, address: int, device: int, layout: tuple[tuple[int, ...], Any, tuple[int, ...]]) -> Any:
+    """An array in the memory of another library's array, which it keeps alive; with a shape, a type and strides."""
+    made = module()
+    memory = made.cuda.UnownedMemory(address, 0, owner, device)  # its size is for people
+    shape, dtype, strides = layout
+    return made.ndarray(shape, dtype, made.cuda.MemoryPointer(memory, 0), strides)
+
+
 @contextmanager
 def on_stream(device: int, address: int) -> Iterator[None]:
     """A context in which this thread works on a stream of a GPU that another library made."""

@@ -5,6 +5,7 @@ torch, jax, pandas, polars, xarray and sparse (of PyData) are known by the modul
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,12 @@ class CompressedRows:
 
 def library_of(given: Any) -> str:
     """The library among `LIBRARIES` that the type of a value comes from, or a base of it; else an empty string."""
-    for base in type(given).__mro__:
+    return _library_of(type(given))
+
+
+@lru_cache(maxsize=256)  # a call asks several times, and each time the names take a microsecond
+def _library_of(kind: type) -> str:
+    for base in kind.__mro__:
         library = base.__module__.partition(".")[0]
         if library in LIBRARIES:
             return library
@@ -54,11 +60,12 @@ def gives_back(given: Any) -> bool:
 
 
 def unwrapped(given: Any) -> Any:
-    """The array in a DataArray of xarray, or a tensor of torch without its gradient. Other values as they are."""
+    """The array in a DataArray of xarray, or a tensor of torch as it lies in memory, without its gradient. Other values
+    as they are."""
     library = library_of(given)
     if library == "xarray" and type(given).__name__ == "DataArray":
         return given.data
-    return given.detach() if library == "torch" and hasattr(given, "detach") else given
+    return given.detach().resolve_neg() if library == "torch" and hasattr(given, "detach") else given
 
 
 def as_sparse(given: Any) -> Any:

@@ -72,10 +72,30 @@ def _refuse_others(matrices: Any) -> None:
 
 
 def _shared(tensor: Any, otherwise: Callable[[Any], Any]) -> Any:
+    if getattr(tensor, "is_cuda", False):
+        array = _on_gpu(tensor)
+        return otherwise(tensor) if array is None else array
     try:
         return (tensor.detach() if tensor.requires_grad else tensor).numpy()  # the way of most tensors
     except (AttributeError, TypeError, RuntimeError):  # JAX; or on a GPU, sparse, or of a type that NumPy lacks
         return otherwise(tensor)
+
+
+# Types of tensors on a GPU that arrays of CuPy have, too.
+TYPES_ON_GPU = {f"torch.{name}": np.dtype(name) for name in ("float32", "float64", "float16", "int32", "int64")}
+
+
+def _on_gpu(tensor: Any) -> Any:
+    """The array in the memory of a tensor, made without the protocols of other libraries; None if that is not safe."""
+    torch = sys.modules["torch"]
+    dtype = TYPES_ON_GPU.get(str(tensor.dtype))
+    if dtype is None or type(tensor) not in (torch.Tensor, torch.nn.Parameter) or tensor.layout is not torch.strided:
+        return None
+    if not tensor.numel():
+        return None
+    tensor = tensor.resolve_neg()
+    strides = tuple(stride * dtype.itemsize for stride in tensor.stride())
+    return cuda.array_in(tensor, tensor.data_ptr(), tensor.device.index, (tuple(tensor.shape), dtype, strides))
 
 
 def _of_32_bits(matrices: Any) -> Any:
@@ -155,19 +175,20 @@ class _Torch:
         self.torch, self.dtype = sys.modules["torch"], like.dtype
         self.from_numpy = self.torch.from_numpy
 
-    def array(self, array: Any) -> Any:
-        """A tensor on the same device, mostly in the same memory."""
+    def array(self, array: Any, is_ordered: bool = False) -> Any:
+        """A tensor on the same device, mostly in the same memory. `is_ordered` if a stream of torch wrote the array."""
         if isinstance(array, np.ndarray):
             return self.from_numpy(array)
         if array.dtype == np.bool_:  # not all versions exchange bool
             return self.torch.from_dlpack(array.view(np.uint8)).bool()
-        return self.torch.from_dlpack(array)
+        # A handshake of streams takes longer than the rest.
+        return self.torch.from_dlpack(array.__dlpack__(stream=-1) if is_ordered else array)
 
-    def indices(self, array: Any) -> Any:
+    def indices(self, array: Any, is_ordered: bool = False) -> Any:
         """Indices of 64 bits, as torch wants them."""
         if type(array) is np.ndarray:  # NumPy is faster than torch here
             return self.from_numpy(array if array.dtype is INT64 else array.astype(INT64))
-        return self.array(array).long()
+        return self.array(array, is_ordered).long()
 
     def split(self, tensor: Any, sizes: list[int]) -> Any:
         """The parts of a tensor of these sizes, one after the other."""
@@ -224,13 +245,13 @@ class _JAX:
     def __init__(self, like: Any) -> None:
         self.jax, self.dtype, self.device = sys.modules["jax"], like.dtype, like.device
 
-    def array(self, array: Any) -> Any:
+    def array(self, array: Any, is_ordered: bool = False) -> Any:
         """An array on the same device. Duals of 64 bits stay as they are if JAX would round them to 32."""
         if array.dtype.itemsize == 8 and not self.jax.config.jax_enable_x64:
             return array
         return self.jax.device_put(array, self.device)
 
-    def indices(self, array: Any) -> Any:
+    def indices(self, array: Any, is_ordered: bool = False) -> Any:
         """Indices of 32 bits, or of 64 if JAX is set to 64."""
         wide = self.jax.config.jax_enable_x64
         return self.jax.device_put(array.astype(np.int64 if wide else np.int32), self.device)
@@ -258,15 +279,16 @@ class _Result:
 
     def __init__(self, inner: Any, library: _Library) -> None:
         self.inner, self.library = inner, library
+        self.ordered = ARRAYS & vars(inner).keys()  # what is made later may be made on another stream
 
     def field(self, name: str) -> Any:
         """A field that has no default."""
-        value = getattr(self.inner, name)
+        value, is_ordered = getattr(self.inner, name), name in self.ordered
         if name in INDICES:
-            return self.library.indices(value)
+            return self.library.indices(value, is_ordered)
         if name == "pair_costs":
             return self.library.costs(value)
-        return self.library.array(value) if name in OTHERS else value
+        return self.library.array(value, is_ordered) if name in OTHERS else value
 
     def pairs(self) -> tuple[Any, Any]:
         if self.made is None:

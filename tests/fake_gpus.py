@@ -142,7 +142,7 @@ def pretend(setattr):
         lambda array, *options: (FakePasses if type(array) is fake_cupy.ndarray else passes_of)(array, *options),
     )  # fmt: skip
     setattr(core, "run", solve_on_host)
-    setattr(small_gpu, "assign_one", lambda cost, maximize: None)
+    setattr(small_gpu, "assign_one", lambda *_: None)
     setattr(classical, "run", solve_on_host)
     setattr(windows, "BACKENDS", {"cpu": cpu, "gpu": FakeBackend})
     setattr(cuda, "memory_left", lambda: 1 << 33)
@@ -180,12 +180,12 @@ class FakeGPU:
         return on_gpu(cpu.assign(costs.on("cpu"), method, on_host_all(start), threads))
 
     @staticmethod
-    def assign_batch(batch, method, start, threads):
-        """Leaves problems to the host, as a GPU does."""
+    def assign_batch(batch, method, start, threads, drops=False):
+        """Leaves problems to the host, and drops pairs, as a GPU does."""
         problems, rows, columns = batch.shape
         mates = np.full((problems, rows), -1, np.int32), np.full((problems, columns), -1, np.int32)
         duals = np.zeros((problems, rows), batch.dual_type), np.zeros((problems, columns), batch.dual_type)
-        pair_costs, sizes = np.zeros((problems, rows), batch.array.dtype), np.zeros(problems, np.int64)
+        pair_costs, (sizes, dropped) = np.zeros((problems, rows), batch.array.dtype), np.zeros((2, problems), np.int64)
         for number, (height, width) in enumerate(batch.shapes.tolist()):
             matrix, options = batch.problem(number).get(), {"maximize": batch.maximize, "cost_limit": batch.cost_limit}
             try:
@@ -200,15 +200,22 @@ class FakeGPU:
             sizes[number] = min(height, width)
             for lines, line in zip((*mates, *duals, pair_costs), found[:5], strict=True):
                 lines[number, : line.shape[1]] = line[0]
+            for row, column in enumerate(mates[0][number] if drops and batch.limit is not None else ()):
+                price = pair_costs[number, row] * (-1 if batch.maximize else 1)
+                if column >= 0 and price > batch.limit:
+                    mates[0][number, row] = mates[1][number, column] = -1
+                    pair_costs[number, row] = 0
+                    dropped[number] += 1
         names = ("start_size", "phases", "levels", *(f"{step}_ns" for step in ("start", "search", "augment", "price")))
-        counters = {"size": sizes} | {name: np.zeros(problems, np.int64) for name in names}
+        counters = {"size": sizes, "dropped": dropped} | {name: np.zeros(problems, np.int64) for name in names}
         return AssignedBatch(*map(fake_cupy.fake, (*mates, *duals, pair_costs)), counters.copy)
 
     @staticmethod
-    def assign_one(cost, maximize):
+    def assign_one(cost, maximize, limit):
         """The arrays of a batch of one problem, which `assign_batch` may have left."""
-        batch = CostBatch.as_asked(cost[None], Asked(maximize, None, False), None, None)
-        *arrays, read = FakeGPU.assign_batch(batch, gmatch.JV(), FROM_MINIMA.kind, None)
+        cost_limit = -limit if maximize and limit is not None else limit
+        batch = CostBatch.as_asked(cost[None], Asked(maximize, cost_limit, False), None, None)
+        *arrays, read = FakeGPU.assign_batch(batch, gmatch.JV(), FROM_MINIMA.kind, None, True)
         counters = {name: int(numbers[0]) for name, numbers in read().items()}
         return AssignedBatch(*(array[0] for array in arrays), counters.copy) if counters["size"] else None
 

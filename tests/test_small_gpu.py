@@ -22,8 +22,8 @@ def short(monkeypatch, cupy):
     """How many problems the short way has solved, and how many it has left."""
     counts, assign_one = {"solved": 0, "left": 0}, small_gpu.assign_one
 
-    def counted(cost, maximize):
-        found = assign_one(cost, maximize)
+    def counted(*arguments):
+        found = assign_one(*arguments)
         counts["left" if found is None else "solved"] += 1
         return found
 
@@ -68,15 +68,53 @@ def test_other_shapes_take_the_long_way(cupy, short, shape):
 @pytest.mark.parametrize(
     "options",
     [
-        {"cost_limit": 3}, {"deterministic": True}, {"method": "tree"}, {"initial": "none"}, {"gap": 0.1},
+        {"deterministic": True}, {"method": "tree"}, {"initial": "none"}, {"gap": 0.1},
         {"duals": (np.zeros(6), np.zeros(6))}, {"initial": [0, 1, 2, 3, 4, 5]}, {"device": "cpu"}, {"ties": "scipy"},
     ],
 )  # fmt: skip
 def test_other_options_take_the_long_way(cupy, short, options):
     cost = np.arange(36.0).reshape(6, 6) % 7
     found = gmatch.lap(cupy.asarray(cost), **options)
-    assert found.cost == (0 if "cost_limit" not in options else found.cost)
+    assert found.cost == gmatch.lap(cost).cost
     assert short == {"solved": 0, "left": 0}
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_limits(cupy, short, shape, dtype):
+    rng = np.random.default_rng(shape[0] * 1000 + shape[1])
+    for maximize in (False, True):
+        cost = draw(rng, shape, dtype)
+        cost_limit = cost.flat[rng.integers(cost.size)].item()
+        found, expected = (
+            gmatch.lap(given, maximize=maximize, cost_limit=cost_limit) for given in (cupy.asarray(cost), cost)
+        )
+        kept = [cost[pair] for pair in found.pairs]
+        assert all(one >= cost_limit if maximize else one <= cost_limit for one in kept)
+        lost = min(shape) - len(kept)
+        assert found.cost + lost * cost_limit == pytest.approx(
+            expected.cost + (min(shape) - expected.size) * cost_limit, rel=1e-6, abs=1e-6
+        )
+        assert found.status == expected.status and found.cost_limit == cost_limit and found.size == len(kept)
+        assert found.pair_costs.get().tolist() == kept
+        gmatch.verify(gmatch.DenseCosts(cupy.asarray(cost), maximize=maximize, cost_limit=cost_limit), found)
+    assert short == {"solved": 2, "left": 0}
+
+
+@pytest.mark.parametrize("cost_limit", [2.5, 2**31, -(2**40)])
+def test_limits_of_integers_that_take_the_long_way(cupy, short, cost_limit):
+    cost = np.arange(36).reshape(6, 6) % 7
+    found, expected = (gmatch.lap(given, cost_limit=cost_limit) for given in (cupy.asarray(cost), cost))
+    assert found.cost == expected.cost and found.size == expected.size
+    assert short == {"solved": 0, "left": 0}
+
+
+def test_limits_that_are_none(cupy, short):
+    cost = cupy.asarray(np.arange(36.0).reshape(6, 6) % 7)
+    assert gmatch.lap(cost, cost_limit=np.inf).cost_limit is None
+    with pytest.raises(gmatch.InvalidInput, match="cost_limit must be a number"):
+        gmatch.lap(cost, cost_limit="2")
+    assert short == {"solved": 1, "left": 0}
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int16", "float16", "bool", "uint32"])

@@ -86,6 +86,18 @@ def test_int64_does_not_wait() -> None:
     assert twice(lambda: gmatch.lap(given).row_match).tolist() == gmatch.lap(given).row_match.tolist()
 
 
+def test_views_of_tensors() -> None:
+    """Arrays lie where the tensors lie, with any strides. A tensor that torch negates when it is read is copied."""
+    given = costs(4, 20, 30)
+    negated = torch.complex(given, -given).conj().imag
+    assert negated.is_neg()
+    views = [given.transpose(1, 2), given[::2, 1::2, ::3], given[:1].expand(4, -1, -1), torch.nn.Parameter(given)]
+    for view in (*views, negated, *(view[0].T for view in views)):
+        found, expected = gmatch.lap(view), gmatch.lap(view.detach().cpu().resolve_neg().contiguous())
+        assert found.row_match.tolist() == expected.row_match.tolist()
+        gmatch.verify(view.detach(), found)
+
+
 def test_targets_of_images() -> None:
     """As a DETR matcher has them, with a gradient."""
     counts = [5, 0, 12, 30, 1]

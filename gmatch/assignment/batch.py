@@ -66,7 +66,7 @@ def solve_batch(batch: CostBatch, plan: Plan, can_wait: bool = False) -> Assignm
     if batch.overflows:
         solution = _unsolved(there)
     else:
-        solution = plan.backend.assign_batch(there, plan.method, plan.start.kind, plan.threads)
+        solution = plan.backend.assign_batch(there, plan.method, plan.start.kind, plan.threads, can_wait)
     if can_wait:
         return _unread(batch, solution, plan)
     counters = solution.read_counters()
@@ -87,18 +87,17 @@ class Unread:
     """
 
     def __init__(self, batch: CostBatch, solution: AssignedBatch, plan: Plan) -> None:
-        limited = None if batch.limit is None else _free_pairs_above_limit(batch, solution)
         self.watchers: list[Any] = []
         self._length = len(batch)
         self._found: AssignmentBatch | None = None
-        self._work: Any = batch, solution, plan, limited, cuda.end_of_work()
+        self._work: Any = batch, solution, plan, cuda.end_of_work()
 
     def read(self) -> AssignmentBatch:
         """The results, with all that is known of them."""
         work, found = self._work, self._found  # in this order: another thread may be reading, too
         if found is not None:
             return found
-        batch, solution, plan, limited, end = work
+        batch, solution, plan, end = work
         end.synchronize()
         with beside(batch.array):
             counters = solution.read_counters()
@@ -106,7 +105,7 @@ class Unread:
             for watcher in self.watchers if is_changed else ():
                 watcher.check_costs()
             read = solution._replace(read_counters=lambda: counters)
-            self._found = found = _completed(batch, batch, read, plan, limited)
+            self._found = found = _completed(batch, batch, read, plan, True)
             if is_changed:
                 cuda.finish_work()  # another stream may read the arrays next
         for watcher in self.watchers if is_changed else ():
@@ -146,19 +145,19 @@ def _unread(batch: CostBatch, solution: AssignedBatch, plan: Plan) -> Assignment
 
 
 def _completed(
-    batch: CostBatch, there: CostBatch, solution: AssignedBatch, plan: Plan, limited: Any = None
+    batch: CostBatch, there: CostBatch, solution: AssignedBatch, plan: Plan, drops: bool = False
 ) -> AssignmentBatch:
     """The results of all problems, from what a program found for the batch `there`.
 
-    `limited` says which problems had pairs above the limit, if these were freed.
+    `drops` says that the program has dropped the pairs above the limit.
     """
     counters = solution.read_counters()
+    limited = counters.pop("dropped") > 0
     alone = (counters["size"] < batch.pairs) | _duals_hide_costs(there, solution)
     if plan.deterministic and not batch.overflows:
         counters["rows_with_choice"] = _settle_ties(there, solution)
-    if limited is None and batch.limit is not None:
-        limited = _free_pairs_above_limit(there, solution)
-    limited = np.zeros_like(alone) if limited is None else to_host(limited)
+    if batch.limit is not None and not drops:
+        limited = to_host(_drop_pairs_above_limit(there, solution))
     if there is not batch:
         solution = AssignedBatch._make([*map(mover_to(batch.device), solution[:5]), solution.read_counters])
     apart = {int(number): _solve_alone(batch, int(number), plan) for number in alone.nonzero()[0]}
@@ -217,7 +216,7 @@ def _unsolved(batch: CostBatch) -> AssignedBatch:
     problems, rows, columns = batch.shape
     row_match, col_match = (xp.full((problems, length), -1, np.int32) for length in (rows, columns))
     u, v = (xp.zeros((problems, length), batch.dual_type) for length in (rows, columns))
-    names = ("size", "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected")
+    names = ("size", "dropped", "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected")
     counters: dict[str, Any] = {
         name: np.zeros(problems, np.int64) for name in (*names, *(f"{step}_ns" for step in STEPS))
     }
@@ -257,8 +256,8 @@ def _settle_ties(batch: CostBatch, solution: AssignedBatch) -> Any:
     return had_choice
 
 
-def _free_pairs_above_limit(batch: CostBatch, solution: AssignedBatch) -> Any:
-    """Frees the pairs that cost more than the limit. Returns which problems had some. Does not wait for a GPU.
+def _drop_pairs_above_limit(batch: CostBatch, solution: AssignedBatch) -> Any:
+    """Drops the pairs that cost more than the limit. Returns which problems had some.
 
     See `limit.free_pairs_above_limit`.
     """

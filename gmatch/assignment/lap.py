@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Unpack, overload
 import numpy as np
 from scipy.sparse import issparse
 
-from ..arrays import Device, mover_to
+from ..arrays import Device, device_of, mover_to
 from ..backends import backend_for
 from ..backends.protocol import AssignmentStart
 from ..errors import InvalidInput
@@ -331,6 +331,8 @@ def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostB
         return SparseCosts.as_asked(cost, asked) if issparse(cost) else costs_of_matrix(cost, asked)
     if isinstance(cost, PointCosts):
         return _of_points(cost, options)
+    if device_of(cost) == "gpu" and getattr(cost, "ndim", 0) == 3:
+        return _of_batch(cost, asked, options)
     windows = as_windows(cost, asked, options.device)
     if isinstance(windows, WindowCosts):
         return _of_windows(windows, options, isinstance(cost, WindowCosts))

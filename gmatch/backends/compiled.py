@@ -63,6 +63,10 @@ class Kernel:
         """Launches. All blocks must fit the device at once, since they may wait for each other."""
         self._function(grid, block, arguments, shared_mem, enable_cooperative_groups=True)
 
+    def launch_apart(self, blocks: int, block_size: int, arguments: Any, shared_mem: int) -> None:
+        """Launches blocks that do not wait for each other."""
+        self._function((blocks,), (block_size,), arguments, shared_mem)
+
     def allow_near_memory(self, size: int) -> None:
         """Lets a launch have `size` bytes of a multiprocessor's own memory for each block."""
         driver = cupy.cuda.driver

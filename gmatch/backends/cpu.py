@@ -288,8 +288,10 @@ BATCH_PROGRAMS: dict[type, str] = {
 }  # fmt: skip
 
 
-def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None) -> AssignedBatch:
-    """Runs a method on every problem, one thread each."""
+def assign_batch(
+    batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None, drops: bool = False
+) -> AssignedBatch:
+    """Runs a method on every problem, one thread each. Drops no pairs."""
     entries = int(batch.shapes.prod(axis=1).sum())
     wanted = (
         thread_count(threads, 0)
@@ -314,7 +316,7 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
 def counters_of(reports: Any) -> dict[str, Any]:
     """The counters of a batch by name, each an array with one number for each problem."""
     counters = dict(zip(REPORT.names, np.array(reports, np.int64).reshape(-1, len(REPORT.names)).T, strict=True))
-    del counters["start"], counters["dropped"]
+    del counters["start"]
     return counters
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import cache, lru_cache, partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -84,6 +84,8 @@ CSR_EDGES, TASK, ASSIGNMENT_TASK = map(Layout, ("CsrEdges", "Task", "AssignmentT
 SPARSE_COSTS, ENTRIES = map(Layout, ("SparseCosts", "Entries"))
 SEEN_IN_GRAPH = INSPECTION.getter("falling_offsets", "first_offset", "last_offset", "bad_columns")
 SEEN_IN_COSTS = COST_INSPECTION.getter("lowest", "minus_highest", "nans", "plus_infs", "minus_infs", "fractions")
+# The programs before and after that of a method.
+OF_COSTS = ("inspect_costs_grid", "find_pair_costs_grid")
 # By the type of the duals.
 DENSE_COSTS = {np.int64: Layout("DenseCosts<long long>"), np.float64: Layout("DenseCosts<double>")}
 BATCH = {np.int64: Layout("Batch<long long>"), np.float64: Layout("Batch<double>")}
@@ -281,7 +283,7 @@ def check_threads(threads: int | None) -> None:
 def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
     """The lowest and the highest finite entry, whether there are NaN, +inf and -inf, and no fractions."""
     with array.device as device:
-        kernel = entry_point(INSPECT_COSTS, "inspect_costs_grid", device.id, cost=c_type(array))
+        kernel, _ = entry_points(INSPECT_COSTS, OF_COSTS, device.id, cost=c_type(array))
         seen = Words(len(COST_INSPECTION.names))
         blocks = max(1, min(device.attributes["MultiProcessorCount"], array.size // BLOCK_SIZE))
         kernel((blocks,), (BLOCK_SIZE,), (_entries(array), seen.begin, seen.arrivals))
@@ -295,7 +297,7 @@ def _pair_costs(array: Any, row_match: Any, device: int) -> Any:
     """The entry of each row of a matrix in its column; any entry for a free row. Does not wait for the result."""
     rows = len(row_match)
     pair_costs = cupy.empty(rows, array.dtype)
-    kernel = entry_point(INSPECT_COSTS, "find_pair_costs_grid", device, cost=c_type(array))
+    _, kernel = entry_points(INSPECT_COSTS, OF_COSTS, device, cost=c_type(array))
     blocks = max(1, min(cupy.cuda.Device(device).attributes["MultiProcessorCount"], rows // GRID_BLOCK_SIZE))
     words = Words(0)  # until the launch, or another thread could have their memory first
     kernel((blocks,), (GRID_BLOCK_SIZE,), (_entries(array), row_match, pair_costs, words.arrivals))
@@ -456,7 +458,9 @@ DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, Callable[..., Ker
 }
 
 
-def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None) -> AssignedBatch:
+def assign_batch(
+    batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None, drops: bool = False
+) -> AssignedBatch:
     """Checks the costs and runs a method on every problem, one block each, in one launch. Does not wait for it."""
     check_threads(threads)
     problems, rows, columns = batch.shape
@@ -474,70 +478,89 @@ def assign_batch(batch: CostBatch, method: AssignmentMethod, start: int, threads
         else:
             fewer, more = (int(layout[side].max(initial=0)) for side in ("num_rows", "num_columns"))
             problem_layout = cupy.asarray(words_of(layout))
-        block_size = _block_size_of_batch(method, more)
-        types = {"cost": c_type(batch.array), **BATCH_EDGES_OF[type(method)]}
-        bytes_needed = WORKSPACE_SIZES[ASSIGN_BATCH](fewer, more, block_size, **types)
-        near = bytes_needed if bytes_needed <= NEAR_MEMORY_LIMIT else 0
-        kernel = entry_point(ASSIGN_BATCH, "assign_batch", device.id, **types)
-        kernel.allow_near_memory(near)
-        blocks = max(1, min(problems, resident_blocks(kernel, block_size, device, near)))
-        row_match, col_match = (cupy.empty((problems, side), np.int32) for side in (rows, columns))
-        u, v = (cupy.empty((problems, side), dual) for side in (rows, columns))
-        pair_costs = cupy.empty((problems, rows), batch.array.dtype)
-        reports = cupy.empty((problems, REPORT_SIZE), np.int64)
-        taken = cupy.zeros(1, np.int64)
+        kind: Any = type(method)
+        program = _program_of_batch(device.id, kind, c_type(batch.array), fewer, more)
+        kernel, block_size, bytes_needed, near, resident = program
+        blocks = max(1, min(problems, resident))
+        widths = rows, columns, rows, columns, rows, REPORT_SIZE
+        types = np.int32, np.int32, dual, dual, batch.array.dtype, np.int64
+        vectors = Vectors(
+            *((None, problems * width, dtype) for width, dtype in zip(widths, types, strict=True)), (None, 1, np.int64)
+        )
+        to_row_match, to_col_match, to_u, to_v, to_pair_costs, to_reports, taken = vectors.addresses
+        vectors.clear_last()
         workspace = cupy.empty(1 if near else blocks * bytes_needed, np.uint8)
         all_problems = BATCH[dual].pack(
             problems=problem_layout.data.ptr, step=step, num_problems=problems, most_rows=rows, most_columns=columns,
             entries=batch.array.data.ptr, maximize=batch.maximize,
-            limit=INFINITE[dual] if batch.limit is None else batch.limit, row_match=row_match.data.ptr,
-            col_match=col_match.data.ptr, u=u.data.ptr, v=v.data.ptr, pair_costs=pair_costs.data.ptr,
-            reports=reports.data.ptr, start=start, many_paths=method.many_paths,
+            limit=INFINITE[dual] if batch.limit is None else batch.limit, drops=drops, row_match=to_row_match,
+            col_match=to_col_match, u=to_u, v=to_v, pair_costs=to_pair_costs, reports=to_reports, start=start,
+            many_paths=method.many_paths,
         )  # fmt: skip
-        kernel(
-            (blocks,), (block_size,), (all_problems, workspace, np.int64(bytes_needed), np.int64(near), taken),
-            shared_mem=near,
-        )  # fmt: skip
+        arguments = (all_problems, workspace, np.int64(bytes_needed), np.int64(near), np.uint64(taken))
+        kernel.launch_apart(blocks, block_size, arguments, near)
+        row_match, col_match, u, v, pair_costs, reports = vectors.matrices(problems, *widths)
         facts = {"team": "block", "threads": blocks * block_size, "code": kernel.origin}
     return AssignedBatch(row_match, col_match, u, v, pair_costs, partial(_counters_on_host, reports, facts))
 
 
-def assign_one(array: Any, maximize: bool) -> AssignedBatch | None:
+def assign_one(array: Any, maximize: bool, limit: Any) -> AssignedBatch | None:
     """Checks the costs of one small problem and solves it by `JV`, in one block and one launch.
 
-    Returns None if it leaves the problem, as `AssignedBatch` says. The arrays are of this problem alone.
+    `limit` is as in `DenseCosts`. Returns None if the GPU leaves the problem, as `AssignedBatch` says. The arrays have
+    one dimension less than there.
     """
     rows, columns = array.shape
     fewer, more = sorted((rows, columns))
-    dual, block_size = DUAL_OF[array.dtype.kind], _block_size_of_batch(JV(), more)
-    types = {"cost": c_type(array), **BATCH_EDGES_OF[JV]}
+    dual, dtype = DUAL_OF[array.dtype.kind], array.dtype
     with array.device as device:
-        kernel = entry_point(ASSIGN_BATCH, "assign_batch", device.id, **types)
-        near = WORKSPACE_SIZES[ASSIGN_BATCH](fewer, more, block_size, **types)
-        kernel.allow_near_memory(near)
-        vectors = Vectors(
-            (None, rows, np.int32), (None, columns, np.int32), (None, rows, dual), (None, columns, dual),
-            (None, rows, array.dtype),
-        )  # fmt: skip
-        words = Words(REPORT_SIZE)
+        kernel, block_size, _, near, _ = _program_of_batch(device.id, JV, c_type(array), fewer, more)
+        lengths = (rows, np.int32), (columns, np.int32), (rows, dual), (columns, dual), (rows, dtype)
+        vectors, words = Vectors(*((None, *length) for length in lengths)), Words(REPORT_SIZE)
         steps, is_turned = strides_of(array), rows > columns
         layout = (0, *(steps[::-1] if is_turned else steps), fewer, more, is_turned)
         row_match, col_match, u, v, pair_costs = vectors.addresses
         problem = BATCH[dual].pack(
-            problems=_first_layout(device.id, *layout).data.ptr, step=1, num_problems=1,
-            most_rows=rows, most_columns=columns, entries=array.data.ptr, maximize=maximize, limit=INFINITE[dual],
-            row_match=row_match, col_match=col_match, u=u, v=v, pair_costs=pair_costs, reports=words.begin,
-            start=AssignmentStart.REDUCE, many_paths=False,
+            problems=_first_layout(device.id, *layout).data.ptr, step=1, num_problems=1, most_rows=rows,
+            most_columns=columns, entries=array.data.ptr, maximize=maximize,
+            limit=INFINITE[dual] if limit is None else limit, drops=True, row_match=row_match, col_match=col_match,
+            u=u, v=v, pair_costs=pair_costs, reports=words.begin, start=AssignmentStart.REDUCE, many_paths=False,
         )  # fmt: skip
-        kernel((1,), (block_size,), (problem, np.uint64(0), np.int64(near), np.int64(near), words.arrivals), near)
+        bytes_near = np.int64(near)
+        kernel.launch_apart(1, block_size, (problem, np.uint64(0), bytes_near, bytes_near, words.arrivals), near)
         arrays = vectors.arrays()
-        counters = counters_of_assignment(words.read(), NO_JOURNAL, "block", block_size) | {"code": kernel.origin}
+        counters = counters_by_name(words.read(), NO_JOURNAL, "block", block_size) | {"code": kernel.origin}
+        del counters["start"]  # of maximum cardinality
     return AssignedBatch._make([*arrays, counters.copy]) if counters["size"] == fewer else None
 
 
-def _block_size_of_batch(method: AssignmentMethod, columns: int) -> int:
+class _BatchProgram(NamedTuple):
+    """A program for batches of problems of a size."""
+
+    kernel: Kernel
+    block_size: int
+    bytes_needed: int  # by a block
+    near: int  # the bytes that it has in the multiprocessor's own memory
+    resident: int  # the blocks that the device holds at once
+
+
+# Asking for all this takes the host longer than a launch. A detector's batches differ in their numbers of targets.
+@lru_cache(maxsize=1024)
+def _program_of_batch(device: int, method: type, cost: str, fewer: int, more: int) -> _BatchProgram:
+    """The program for a method and a type of costs, on the current device. `fewer` and `more` are the most vertices."""
+    words = {"cost": cost, **BATCH_EDGES_OF[method]}
+    block_size = _block_size_of_batch(method, more)
+    bytes_needed = WORKSPACE_SIZES[ASSIGN_BATCH](fewer, more, block_size, **words)
+    near = bytes_needed if bytes_needed <= NEAR_MEMORY_LIMIT else 0
+    kernel = entry_point(ASSIGN_BATCH, "assign_batch", device, **words)
+    kernel.allow_near_memory(near)
+    resident = resident_blocks(kernel, block_size, cupy.cuda.Device(device), near)
+    return _BatchProgram(kernel, block_size, bytes_needed, near, resident)
+
+
+def _block_size_of_batch(method: type, columns: int) -> int:
     """The threads of a block for a problem. Threads without a column only make the barrier slower."""
-    if isinstance(method, JV):
+    if issubclass(method, JV):
         columns_of_a_thread = max(1, -(-columns // MOST_SEARCHERS))
         return max(32, -(-columns // (32 * columns_of_a_thread)) * 32)
     return min(GRID_BLOCK_SIZE, max(64, -(-columns // 64) * 64))
@@ -596,6 +619,18 @@ class Vectors:
         self.addresses = [
             self._memory.ptr + begin if given is None else given.data.ptr
             for (given, _, _), begin in zip(wanted, self._begins, strict=True)
+        ]
+
+    def clear_last(self) -> None:
+        """Writes zeros to the last vector, a new one."""
+        _, length, dtype = self._wanted[-1]
+        (self._memory + self._begins[-1]).memset_async(0, length * np.dtype(dtype).itemsize)
+
+    def matrices(self, rows: int, *widths: int) -> list[Any]:
+        """The first vectors, all new ones, as matrices of that many rows and of these widths."""
+        return [
+            cupy.ndarray((rows, width), dtype, self._memory + begin)
+            for width, (_, _, dtype), begin in zip(widths, self._wanted, self._begins, strict=False)
         ]
 
     def arrays(self) -> list[Any]:

@@ -65,7 +65,8 @@ class Assigned(NamedTuple):
 class AssignedBatch(NamedTuple):
     """What a program finds for a batch: arrays with a row for each problem, padded with -1 and 0.
 
-    `read_counters` waits for a GPU. Each counter is an array on the host, with a number for each problem.
+    `read_counters` waits for a GPU. Each counter is an array on the host, with a number for each problem. ``size``
+    counts all pairs that were found, and ``dropped`` the pairs among them that were dropped at the limit.
 
     A GPU checks the costs of a batch while it solves it. It leaves a problem to the host in four cases: an entry is no
     cost, sums could overflow, duals hide costs, or forbidden pairs leave no assignment. A problem that is left has no
@@ -137,6 +138,6 @@ class Backend(Protocol):
         """Runs a method of assignment on sparse costs."""
 
     def assign_batch(
-        self, batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None
+        self, batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None, drops: bool = False
     ) -> AssignedBatch:
-        """Runs a method on every problem."""
+        """Runs a method on every problem. With `drops`, a GPU drops the pairs that cost more than the limit."""

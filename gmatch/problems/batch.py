@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,7 @@ class CostBatch:
         self.shape: tuple[int, int, int] = (0, 0, 0)
         self.maximize = maximize
         self.places: list[tuple[Any, Any]] | None = None
+        self._are_whole = False  # whether nothing of an array is padding, as far as known
         if isinstance(cost, list | tuple) and not _is_nested_list(cost):
             if sizes is not None or mask is not None:
                 raise InvalidInput("sizes and mask are for one padded array; the matrices of a sequence have shapes")
@@ -206,17 +208,12 @@ class CostBatch:
 
     def short_layout(self) -> tuple[Any, int]:
         """The layout of the first problem and the distance between problems, if all are alike; else `layout` and 0."""
-        alike = self.array.ndim == 3 and len(self) > 0 and (self.shapes == self.shape[1:]).all()
+        alike = self.array.ndim == 3 and len(self) > 0 and (self._are_whole or (self.shapes == self.shape[1:]).all())
         if not alike or self.array.strides[0] == 0:
             return self.layout(), 0
         rows, columns = self.shape[1:]
         row_step, column_step = (stride // self.array.itemsize for stride in self.array.strides[1:])
-        turned = rows > columns
-        first = BATCH_PROBLEM.pack(
-            offset=0, row_stride=column_step if turned else row_step, column_stride=row_step if turned else column_step,
-            num_rows=min(rows, columns), num_columns=max(rows, columns), transposed=turned,
-        )  # fmt: skip
-        return first.view(BATCH_PROBLEM.dtype).reshape(1), self.array.strides[0] // self.array.itemsize
+        return _layout_of_first(rows, columns, row_step, column_step), self.array.strides[0] // self.array.itemsize
 
     def _pack(self, matrices: list[Any]) -> None:
         """Copies matrices of any shapes into one array."""
@@ -253,6 +250,7 @@ class CostBatch:
             self._apply(mask)
         else:
             self.shapes = _checked_sizes(sizes, array.shape)
+            self._are_whole = sizes is None
 
     def _apply(self, mask: Any) -> None:
         """Turns a mask into sizes. If the padding does not come last, copies what the mask keeps."""
@@ -306,6 +304,17 @@ class CostBatch:
                 inside = (xp.arange(rows) < heights)[:, :, None] & (xp.arange(columns) < widths)[:, None, :]
                 array = array[inside]
         return array.reshape(1, -1)
+
+
+@lru_cache(maxsize=1024)
+def _layout_of_first(rows: int, columns: int, row_step: int, column_step: int) -> Any:
+    """The layout of a problem that begins where the array begins."""
+    turned = rows > columns
+    first = BATCH_PROBLEM.pack(
+        offset=0, row_stride=column_step if turned else row_step, column_stride=row_step if turned else column_step,
+        num_rows=min(rows, columns), num_columns=max(rows, columns), transposed=turned,
+    )  # fmt: skip
+    return first.view(BATCH_PROBLEM.dtype).reshape(1)
 
 
 def is_batch(cost: Any) -> bool:

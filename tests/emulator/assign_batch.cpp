@@ -8,6 +8,7 @@ using DualOfCost = COSTS::Dual;
 struct Problems {
   Vertex most_rows, most_columns;
   bool maximize;
+  DualOfCost limit;  // of costs to be minimized; infinite() if there is none
   Count step;
   std::vector<Cost> entries;
   std::vector<BatchProblem> layout;
@@ -57,7 +58,10 @@ static void add_problem(Random& random, Problems& problems, bool alike) {
   matrix.row_stride = problem.row_stride;
   matrix.column_stride = problem.column_stride;
   matrix.maximize = problems.maximize;
-  problems.is_left.push_back(spoil(random, matrix, problems.entries, offset));
+  // Beside a limit no pair is forbidden, and no cost is too high.
+  const bool has_limit = problems.limit != DenseCosts<Cost>::infinite();
+  if (has_limit) matrix.limit = problems.limit;
+  problems.is_left.push_back(!has_limit && spoil(random, matrix, problems.entries, offset));
   const auto begin = problems.entries.begin() + offset;
   matrix.entries.assign(begin, begin + area);
   problems.matrices.push_back(std::move(matrix));
@@ -71,17 +75,30 @@ static Cost draw_far_entry(Random& random) {
   else return static_cast<Cost>(500000 * is_far + little / 1024.0);  // duals do not hide these
 }
 
+// Most pairs cost the same, and one in `columns` less: distances that are cut off, 1 - IoU.
+static Cost draw_gated_entry(Random& random, Vertex columns) {
+  const int often = 100, cost = random() % columns == 0 ? static_cast<int>(random() % often) : often;
+  return static_cast<Cost>(cost);
+}
+
 static Problems draw_problems(Random& random) {
   constexpr int MOST_PROBLEMS = 6, MOST_ROWS = 50, MOST_COLUMNS = 60, MODEST_KINDS[] = {1, 3, 7, 8};
   Problems problems{};
   problems.most_rows = 1 + random() % MOST_ROWS;
-  const bool is_far = random() % 4 == 0;
-  problems.most_columns = is_far ? problems.most_rows : 1 + random() % MOST_COLUMNS;
+  const int family = random() % 4;
+  const bool is_far = family == 0, is_gated = family == 1, is_square = is_far || is_gated;
+  problems.most_columns = is_square ? problems.most_rows : 1 + random() % MOST_COLUMNS;
   problems.maximize = random() % 2;
   const int count = 1 + random() % MOST_PROBLEMS, kind = MODEST_KINDS[random() % 4];
   problems.entries.resize(static_cast<std::size_t>(count) * problems.most_rows * problems.most_columns);
-  for (Cost& entry : problems.entries) entry = is_far ? draw_far_entry(random) : draw_entry(random, kind, Cost{});
-  const bool alike = is_far || random() % 3 == 0;
+  for (Cost& entry : problems.entries) {
+    if (is_far) entry = draw_far_entry(random);
+    else if (is_gated) entry = draw_gated_entry(random, problems.most_columns);
+    else entry = draw_entry(random, kind, Cost{});
+  }
+  const Cost some_cost = problems.entries[random() % problems.entries.size()];
+  problems.limit = random() % 3 != 0 ? DenseCosts<Cost>::infinite() : problems.maximize ? -some_cost : some_cost;
+  const bool alike = is_square || random() % 3 == 0;
   for (int p = 0; p < count; ++p) add_problem(random, problems, alike);
   problems.step = alike ? problems.most_rows * static_cast<Count>(problems.most_columns) : 0;
   return problems;
@@ -131,14 +148,32 @@ static std::string judge_left(const Problems& problems, const Answers& answers, 
   return "";
 }
 
+// What is wrong with an answer, of which pairs above the limit were dropped. After the cut at the limit all pairs of a free row
+// and a free column cost as much, so any of them make the answer an assignment again.
+static std::string judge_with_limit(const Matrix<Cost>& matrix, Answer<DualOfCost> answer, Count dropped) {
+  Vertex free_column = 0;
+  for (Vertex row = 0; row < matrix.rows; ++row) {
+    Vertex& column = answer.row_match[row];
+    if (column != NONE && matrix.limit && matrix.unlimited(row, column) > *matrix.limit) return "a pair above the limit";
+    if (column != NONE) continue;
+    while (free_column < matrix.columns && answer.col_match[free_column] != NONE) ++free_column;
+    if (free_column == matrix.columns) return "a row without a column";
+    column = free_column;
+    answer.col_match[column] = row;
+    --dropped;
+  }
+  return dropped != 0 ? "how many pairs were dropped" : judge(matrix, answer);
+}
+
 static std::string judge(const Problems& problems, const Answers& answers, int p) {
   if (problems.is_left[p]) return judge_left(problems, answers, p);
   const auto& matrix = problems.matrices[p];
   const auto answer = answer_of(problems, answers, p);
-  const std::string wrong = judge(matrix, answer);
+  const std::string wrong = judge_with_limit(matrix, answer, answers.reports[p].dropped);
   if (!wrong.empty()) return wrong;
   for (Vertex row = 0; row < matrix.rows; ++row) {
     const Vertex column = answer.row_match[row], given = problems.layout[p].transposed ? column : row;
+    if (column == NONE) continue;
     if (answers.pair_costs[p * problems.most_rows + given] != matrix.entry(row, column)) return "the cost of a pair";
   }
   const bool is_turned = problems.layout[p].transposed;
@@ -180,7 +215,7 @@ int main(int argc, char** argv) {
                     std::vector<DualOfCost>(columns, 77), std::vector<Cost>(rows, 77), std::vector<Report>(count, noise)};
     const COSTS batch{problems.layout.data(),    problems.step,           count,
                             problems.most_rows,        problems.most_columns,   problems.entries.data(),
-                            problems.maximize,         DenseCosts<Cost>::infinite(),
+                            problems.maximize,         problems.limit,           true,
                             answers.row_match.data(),  answers.col_match.data(), answers.u.data(),
                             answers.v.data(),          answers.pair_costs.data(), answers.reports.data(),
                             static_cast<AssignmentStart>(start), many_paths};

@@ -25,6 +25,7 @@ struct Batch {
   const Cost* entries;
   bool maximize;
   Dual limit;
+  bool drops;  // whether pairs that cost more than the limit are dropped, where a GPU checks the costs
   Vertex* row_match;
   Vertex* col_match;
   Dual* u;
@@ -34,8 +35,8 @@ struct Batch {
   AssignmentStart start;
   bool many_paths;
 
-  FIELDS(Batch, problems, step, num_problems, most_rows, most_columns, entries, maximize, limit, row_match, col_match,
-         u, v, pair_costs, reports, start, many_paths)
+  FIELDS(Batch, problems, step, num_problems, most_rows, most_columns, entries, maximize, limit, drops, row_match,
+         col_match, u, v, pair_costs, reports, start, many_paths)
 
   DEVICE BatchProblem problem(int p) const {
     if (step == 0) return problems[p];

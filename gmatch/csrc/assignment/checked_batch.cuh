@@ -134,6 +134,26 @@ DEVICE void leave_problem(const Team& team, const Batch<Cost>& batch, int p, con
   if (team.rank() == 0) batch.reports[p].size = 0;
 }
 
+// Drops the pairs of problem p that cost more than the limit; its report counts them.
+template <class Team, class Cost>
+DEVICE void drop_pairs_above_limit(Team& team, const Batch<Cost>& batch, int p) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  Vertex* row_match = batch.row_match + p * static_cast<Count>(batch.most_rows);
+  Vertex* col_match = batch.col_match + p * static_cast<Count>(batch.most_columns);
+  Cost* pair_costs = batch.pair_costs + p * static_cast<Count>(batch.most_rows);
+  Count dropped = 0;
+  team.each(batch.most_rows, [&](Count row) {
+    const Vertex column = row_match[row];
+    if (column == NONE) return;
+    const Dual price = pair_costs[row];
+    if ((batch.maximize ? negated(price) : price) <= batch.limit) return;
+    row_match[row] = col_match[column] = NONE;
+    pair_costs[row] = 0;
+    ++dropped;
+  });
+  team.add_all(&batch.reports[p].dropped, dropped);
+}
+
 // Checks and solves problem p. Leaves it to the host in four cases: an entry is no cost, sums could overflow, forbidden pairs
 // leave no assignment, or duals hide costs.
 template <class Edges, class Team, class Cost>
@@ -148,7 +168,10 @@ DEVICE void check_and_assign_problem(Team& team, const Batch<Cost>& batch, int p
   }
   assign_problem<Edges>(team, batch, p, memory);
   const bool is_complete = batch.reports[p].size >= costs.num_rows;
-  if (is_complete && !duals_hide_costs(team, batch, p, costs.num_rows, range, check)) return;
+  if (is_complete && !duals_hide_costs(team, batch, p, costs.num_rows, range, check)) {
+    if (batch.drops) drop_pairs_above_limit(team, batch, p);
+    return;
+  }
   team.sync();  // all threads have read the size before it becomes 0
   leave_problem(team, batch, p, costs);
 }

@@ -1,9 +1,8 @@
 // shortest_paths.cuh: dense assignment by shortest augmenting paths, one after the other, for problems that one block solves. All
 // threads of the block look for one path together.
 //
-//   start         square problems: u is the least cost of each row, v the least cost - u of each column. A row takes the first
-//                 column that has its v from it. Rectangular problems: v is 0. A column takes the first row that it is best for
-//   bids          rounds in which all free rows bid for their best column: augmenting row reduction of many rows at once
+//   bids          from v = 0, rounds in which all free rows bid for their best column: augmenting row reduction of many rows at
+//                 once. After some rounds, v of each free column of a square problem rises to its least cost - u
 //   augmentation  a shortest augmenting path for every row that is still free
 //
 // The paper's search takes the nearest column, and reads its row: Dijkstra's algorithm. Here a step reads several rows: each
@@ -15,7 +14,7 @@
 // near free columns that a step finds the first is taken. If rows bid for one column in a round, the first gets it. So the
 // answer depends on the costs and on the number of threads alone.
 //
-// The invariant, with u[i] = cost - v of the pair of row i: no pair costs less than u + v. After the start v only falls, and a
+// The invariant, with u[i] = cost - v of the pair of row i: no pair costs less than u + v. v of a matched column only falls, and a
 // matched column never becomes free again. So v of columns that stay free is 0.
 //
 // Jonker, Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems", Computing 38 (1987).
@@ -36,8 +35,6 @@ class ShortestPaths {
     nearest_cost_ = workspace.take<Dual>(costs_.num_columns);
     nearest_row_ = workspace.take<Vertex>(costs_.num_columns);
     // There are no more rows than columns. The search needs its memory after the bids.
-    more_ = distance_;
-    bought_ = nearest_row_;
     sold_to_ = reinterpret_cast<Vertex*>(pair_cost_);
     bidders_ = reinterpret_cast<Vertex*>(nearest_cost_);
   }
@@ -47,7 +44,6 @@ class ShortestPaths {
   DEVICE void run(Team& team, Report& report) {
     SHARED_BY_BLOCK(Boards, boards);
     Count now = team.nanoseconds();
-    start(team);
     hold_bids(team, boards);
     prepare_search(team, boards);
     Count start_size = 0;
@@ -74,12 +70,12 @@ class ShortestPaths {
   }
 
  private:
-  // Reads that are under way together: fours of rows in a step, entries of a row in a lane, and entries of a column in a thread.
-  static constexpr int FOURS = 3, IN_A_WARP = 8, IN_A_COLUMN = 8;
+  // Reads that are under way together: fours of rows in a step, and entries of a row or a column in a lane.
+  static constexpr int FOURS = 3, IN_A_WARP = 10;
   static constexpr int MOST_GROUPS = 4 * FOURS;
-  // 8 rounds leave 1.0 to 1.1 times as many steps, rounds included, and 64 rounds 0.9 to 1.2 times: benchmarks/log/batches.md,
-  // "A step reads several rows".
-  static constexpr int MOST_ROUNDS = 16;
+  // Bids for each row, on average, if each warp has a row in each round; and how many of them come before free columns rise:
+  // benchmarks/log/batches.md, "Free columns rise after some bids".
+  static constexpr int MOST_BIDS = 3, BIDS_FROM_ZERO = 1;
 
   // What a row that the next step reads adds to cost - v of a column, and how far the row is. A group of threads without a row
   // chooses one that is infinitely far.
@@ -102,8 +98,8 @@ class ShortestPaths {
   // Two boards take turns, so that a step needs one barrier.
   struct Boards {
     Board of_turn[2];
-    Vertex root;     // of the next search, or NONE
-    int bidders[3];  // of a round, of the next and of the one after it
+    Vertex root;                 // of the next search, or NONE
+    Vertex losers[MOST_GROUPS];  // of a round of bids: for each warp a row that has to bid again, or NONE
   };
   // The nearest columns of a thread, NONE if they are not nearer than a free column that is known: one whose row has not been
   // read since its distance fell, and a free one.
@@ -155,163 +151,201 @@ class ShortestPaths {
         first, step, end, [&](Vertex k) { return cached(entries + k * stride); },
         [&](Vertex k, Cost entry) { use(k, costs_.of_entry(entry)); });
   }
-  // use(column, cost) for the columns of this lane.
-  template <class Team, class Use>
-  DEVICE void each_of_warp(const Team& team, Vertex row, Use use) const {
-    each_cost<IN_A_WARP>(costs_.place(row, 0), costs_.column_stride, team.lane(), team.lanes(), costs_.num_columns, use);
-  }
+  // Free rows wait in a ring. The number of them, and how many of these all threads can read already.
+  struct Queue {
+    Vertex begin, length, readable;
+  };
+  // A row and the first entries of this lane. After the bid, the lane with the best column has this column, and by how much its v
+  // falls. All other lanes have NONE.
+  struct Bidder {
+    Vertex row, column;
+    Dual more;
+    Cost entry[IN_A_WARP];
+  };
 
-  template <class Team>
-  DEVICE void start(Team& team) {
-    team.each(costs_.num_rows, [&](Count row) { matching_.row_match[row] = LAST_VERTEX; });
-    team.each(costs_.num_columns, [&](Count column) {
-      v_[column] = 0;
-      matching_.col_match[column] = LAST_VERTEX;
-    });
-    team.sync();
-    if (costs_.num_rows == costs_.num_columns) start_from_reduction(team);
-    else start_from_zero(team);
-    team.sync();
-    team.each(costs_.num_columns, [&](Count i) {
-      const Vertex column = static_cast<Vertex>(i), row = matching_.col_match[column];
-      if (row == LAST_VERTEX || matching_.row_match[row] != column) matching_.col_match[column] = NONE;
-    });
-    team.each(costs_.num_rows, [&](Count row) {
-      if (matching_.row_match[row] == LAST_VERTEX) matching_.row_match[row] = NONE;
-    });
-    team.sync();
-  }
-
-  template <class Team>
-  DEVICE void start_from_reduction(Team& team) {
-    reduce_each_row(team);
-    team.sync();
-    each_column(team, [&](Vertex column) {
-      Dual least = costs_.infinite();
-      Vertex first = LAST_VERTEX;
-      each_cost<IN_A_COLUMN>(costs_.place(0, column), costs_.row_stride, 0, 1, costs_.num_rows, [&](Vertex row, Dual cost) {
-        const Dual reduced = cost - u_[row];
-        if (!(reduced < least)) return;
-        least = reduced;
-        first = row;
-      });
-      if (first == LAST_VERTEX) return;  // forbidden for all rows
-      v_[column] = least;
-      matching_.col_match[column] = first;
-      team.fetch_min(&matching_.row_match[first], column);
-    });
-  }
-  template <class Team>
-  DEVICE void reduce_each_row(const Team& team) const {
-    team.each_group(costs_.num_rows, [&](Count i) {
-      const Vertex row = static_cast<Vertex>(i);
-      Dual least = costs_.infinite();
-      each_of_warp(team, row, [&](Vertex, Dual cost) { least = cost < least ? cost : least; });
-      least = team.min_group(least);
-      if (team.lane() == 0) u_[row] = least == costs_.infinite() ? 0 : least;
-    });
-  }
-
-  template <class Team>
-  DEVICE void start_from_zero(Team& team) {
-    // row_match has the best column of each row until each column has chosen a row.
-    team.each_group(costs_.num_rows, [&](Count i) {
-      const Vertex row = static_cast<Vertex>(i);
-      Dual least = costs_.infinite();
-      Vertex best = LAST_VERTEX;
-      each_of_warp(team, row, [&](Vertex column, Dual cost) {
-        if (!(cost < least)) return;
-        least = cost;
-        best = column;
-      });
-      const Dual least_of_row = team.min_group(least);
-      best = team.min_group(least == least_of_row ? best : LAST_VERTEX);
-      if (team.lane() != 0) return;
-      u_[row] = best == LAST_VERTEX ? 0 : least_of_row;
-      if (best == LAST_VERTEX) return;
-      matching_.row_match[row] = best;
-      team.fetch_min(&matching_.col_match[best], row);
-    });
-    team.sync();
-    team.each(costs_.num_rows, [&](Count row) {
-      const Vertex best = matching_.row_match[row];
-      if (best != LAST_VERTEX && matching_.col_match[best] != row) matching_.row_match[row] = LAST_VERTEX;
-    });
-  }
-
-  // Free rows bid in rounds. A row takes its best column from the row that has it. v of the column falls by how much it is better
-  // than the bidder's second best. Of the rows that bid for one column the first gets it, and the others bid again.
+  // Free rows bid in rounds, one for each warp, in the order in which they became free. A row takes its best column from the row
+  // that has it. v of the column falls by how much it is better than the bidder's second best. Of the rows that bid for one column
+  // the first warp's row gets it. The others, and the rows that lose a column, bid again later. The entries of the next row come
+  // while this one bids.
   template <class Team>
   DEVICE void hold_bids(Team& team, Boards& boards) const {
-    if (team.rank() == 0) boards.bidders[0] = boards.bidders[1] = 0;
-    team.each(costs_.num_columns, [&](Count column) { sold_to_[column] = 0; });
-    team.sync();
-    team.each(costs_.num_rows, [&](Count row) {
-      if (matching_.row_match[row] == NONE) bidders_[team.append(&boards.bidders[0])] = static_cast<Vertex>(row);
-    });
-    team.sync();
-    for (int round = 0; round < MOST_ROUNDS && boards.bidders[round % 3] > 0; ++round) {
-      Vertex* rows = bidders_ + round % 2 * costs_.num_columns;
-      Vertex* next = bidders_ + (1 - round % 2) * costs_.num_columns;
-      const int count = boards.bidders[round % 3];
-      if (team.rank() == 0) boards.bidders[(round + 2) % 3] = 0;
-      team.each_group(count, [&](Count i) { bid(team, i, rows[i], sale(round, rows[i])); });
+    free_all(team);
+    const int warps = team.size() / team.lanes(), warp = team.rank() / team.lanes();
+    bool may_rise = costs_.num_rows == costs_.num_columns;
+    Queue queue{0, costs_.num_rows, costs_.num_rows};
+    Bidder bidder = bidder_of(team, waiting(queue, warp));
+    Count bids = 0;
+    for (int first_number = -warps;; first_number -= warps) {
+      if (may_rise && (queue.length == 0 || bids >= BIDS_FROM_ZERO * Count{costs_.num_rows})) {
+        raise_free_columns(team);
+        team.sync();
+        may_rise = false;
+      }
+      if (queue.length == 0 || bids >= MOST_BIDS * Count{costs_.num_rows}) return;
+      const int served = warps < queue.length ? warps : queue.length;
+      const Bidder next = bidder_of(team, waiting(queue, served + warp));
+      const int number = first_number + warp;  // the least number that a column gets counts
+      if (bidder.row != NONE) bid(team, bidder, number);
       team.sync();
-      team.each(count, [&](Count i) {
-        const Vertex loser = settle(i, rows[i], sale(round, rows[i]));
-        if (loser != NONE) next[team.append(&boards.bidders[(round + 1) % 3])] = loser;
-      });
+      settle(team, bidder, number, boards.losers[warp]);
       team.sync();
+      bids += warps;
+      queue = {in_ring(queue.begin + served), queue.length - served, queue.length - served};
+      const Vertex row = append_losers(team, boards.losers, queue);
+      bidder = next.row != NONE ? next : bidder_of(team, row);
     }
   }
-  // The least sale of a column counts: the last round, then the first row.
-  DEVICE int sale(int round, Vertex row) const { return row - (round + 1) * costs_.num_rows; }
-
-  // The best column that a lane finds; among equal ones a free column.
+  template <class Team>
+  DEVICE void free_all(Team& team) const {
+    team.each(costs_.num_rows, [&](Count row) {
+      matching_.row_match[row] = NONE;
+      bidders_[row] = static_cast<Vertex>(row);
+    });
+    team.each(costs_.num_columns, [&](Count column) {
+      v_[column] = 0;
+      matching_.col_match[column] = NONE;
+      sold_to_[column] = 0;
+    });
+    team.sync();
+  }
+  DEVICE Vertex in_ring(Vertex place) const {
+    const Vertex room = 2 * costs_.num_columns;
+    return place < room ? place : place - room;
+  }
+  // A row of the queue, or NONE.
+  DEVICE Vertex waiting(const Queue& queue, int place) const {
+    return place < queue.readable ? bidders_[in_ring(queue.begin + place)] : NONE;
+  }
+  // The losers of a round wait behind all others. Returns the row that bids next in this warp, or NONE.
+  template <class Team>
+  DEVICE Vertex append_losers(const Team& team, const Vertex* losers, Queue& queue) const {
+    const int warps = team.size() / team.lanes(), warp = team.rank() / team.lanes();
+    const Vertex loser = team.lane() < warps ? losers[team.lane()] : NONE;
+    const unsigned all = team.vote(loser != NONE);
+    const int place = queue.length + team.count(all & ((1u << team.lane()) - 1));
+    if (warp == 0 && loser != NONE) bidders_[in_ring(queue.begin + place)] = loser;
+    queue.length += team.count(all);
+    const Vertex row = team.min_group(loser != NONE && place == warp ? loser : LAST_VERTEX);
+    return row == LAST_VERTEX ? waiting(queue, warp) : row;
+  }
+  // v of a free column becomes its least cost - u. It was 0, and no pair costs less than u + v.
+  template <class Team>
+  DEVICE void raise_free_columns(const Team& team) const {
+    team.each_group(costs_.num_columns, [&](Count j) {
+      const Vertex column = static_cast<Vertex>(j);
+      if (matching_.col_match[column] != NONE) return;
+      Dual least = costs_.infinite();
+      each_cost<IN_A_WARP>(costs_.place(0, column), costs_.row_stride, team.lane(), team.lanes(), costs_.num_rows,
+                           [&](Vertex row, Dual cost) {
+                             const Dual reduced = cost - u_[row];
+                             least = reduced < least ? reduced : least;
+                           });
+      least = team.min_group(least);
+      if (team.lane() == 0 && least != costs_.infinite()) v_[column] = least;
+    });
+  }
+  // The best of the columns that a lane looks at, and the second best.
   struct Offer {
     Dual least, second;
     Vertex column;
-    bool is_free;
   };
   template <class Team>
-  DEVICE void bid(const Team& team, Count i, Vertex row, int sale) const {
-    Offer offer{costs_.infinite(), costs_.infinite(), NONE, false};
-    each_of_warp(team, row, [&](Vertex column, Dual cost) {
-      const Dual reduced = cost - v_[column];
-      const bool is_free = matching_.col_match[column] == NONE;
-      if (reduced < offer.least || (reduced == offer.least && is_free && !offer.is_free)) {
-        offer = {reduced, offer.least, column, is_free};
-      } else if (reduced < offer.second) {
-        offer.second = reduced;
-      }
+  DEVICE Bidder bidder_of(const Team& team, Vertex row) const {
+    Bidder bidder{row, NONE, 0, {}};
+    if (row != NONE) read(team, row, 0, bidder.entry);
+    return bidder;
+  }
+  // A lane looks at every lanes()-th column.
+  template <class Team>
+  DEVICE void read(const Team& team, Vertex row, Vertex begin, Cost (&entry)[IN_A_WARP]) const {
+    const Vertex first = begin + team.lane();
+    const Cost* entries = costs_.place(row, first);
+    const Count step = team.lanes() * costs_.column_stride;
+    UNROLLED
+    for (int k = 0; k < IN_A_WARP; ++k) {
+      entry[k] = first + k * team.lanes() < costs_.num_columns ? cached(entries) : Cost{0};
+      entries += step;
+    }
+  }
+  // use(column, cost - v) for all columns of a lane; infinite beyond the last column. Without a branch for each column, since lanes
+  // would take both ways of nearly all.
+  template <class Team, class Use>
+  DEVICE void each_reduced(const Team& team, Bidder& bidder, Use use) const {
+    const Vertex at_once = IN_A_WARP * team.lanes();
+    const bool is_plain = !costs_.maximize && costs_.limit == costs_.infinite();
+    for (Vertex begin = 0; begin < costs_.num_columns; begin += at_once) {
+      if (costs_.num_columns > at_once) read(team, bidder.row, begin, bidder.entry);
+      const auto use_half = [&](auto first, auto cost_of) {
+        UNROLLED
+        for (int k = 0; k < IN_A_WARP / 2; ++k) {
+          const Vertex column = begin + (first() + k) * team.lanes() + team.lane();
+          const bool is_column = column < costs_.num_columns;
+          const Dual reduced = cost_of(bidder.entry[first() + k]) - v_[is_column ? column : 0];
+          use(column, is_column ? reduced : costs_.infinite());
+        }
+      };
+      const auto use_all = [&](auto cost_of) {
+        use_half([] { return 0; }, cost_of);
+        if (begin + at_once / 2 < costs_.num_columns) use_half([] { return IN_A_WARP / 2; }, cost_of);
+      };
+      if (is_plain) use_all([](Cost entry) { return static_cast<Dual>(entry); });
+      else use_all([&](Cost entry) { return costs_.of_entry(entry); });
+    }
+  }
+  template <class Team>
+  DEVICE void bid(const Team& team, Bidder& bidder, int number) const {
+    Offer offer{costs_.infinite(), costs_.infinite(), NONE};
+    each_reduced(team, bidder, [&](Vertex column, Dual reduced) {
+      const bool is_less = reduced < offer.least;
+      const Dual other = is_less ? offer.least : reduced;
+      offer.second = other < offer.second ? other : offer.second;
+      offer.least = is_less ? reduced : offer.least;
+      offer.column = is_less ? column : offer.column;
     });
     const Dual least = team.min_group(offer.least);
-    // Rows prefer different lanes, so that equal rows do not all want one column.
-    const int rank = offer.least > least ? 2 : offer.is_free ? 0 : 1;
-    const int place = rank * team.lanes() + ((team.lane() - row) & (team.lanes() - 1));
-    const int winner = team.min_group(place);
-    Dual second = team.min_group(place == winner ? offer.second : offer.least);
-    if (place != winner) return;
+    const bool has_least = offer.least == least;
+    Dual second = team.min_group(has_least ? offer.second : offer.least);
     // How much a row with one column can pay for it is not known here, perhaps nothing.
-    if (second == costs_.infinite()) second = least;
-    const bool bids = least != costs_.infinite() && (second != least || offer.is_free);
-    bought_[i] = bids ? offer.column : NONE;
-    if (!bids) return;
-    more_[i] = second - least;
-    u_[row] = least;
-    team.lower(&sold_to_[offer.column], sale);
+    if (team.count(team.vote(has_least)) > 1 || second == costs_.infinite()) second = least;
+    if (team.lane() == 0) u_[bidder.row] = least == costs_.infinite() ? 0 : least;
+    if (least == costs_.infinite()) return;
+    const Vertex column = second != least ? offer.column : free_column(team, bidder, least);
+    if (column == NONE || !(second != least ? has_least : team.lane() == 0)) return;
+    bidder.column = column;
+    bidder.more = second - least;
+    team.lower(&sold_to_[column], number);
   }
-  // A column changes hands if the bidder has won it. Returns the row that bids again, or NONE.
-  DEVICE Vertex settle(Count i, Vertex row, int sale) const {
-    const Vertex column = bought_[i];
-    if (column == NONE || sold_to_[column] != sale) return column == NONE ? NONE : row;
-    const Vertex loser = matching_.col_match[column];
-    u_[row] += more_[i];
-    v_[column] -= more_[i];
-    matching_.col_match[column] = row;
-    matching_.row_match[row] = column;
-    if (loser != NONE) matching_.row_match[loser] = NONE;
-    return loser;
+  // A free column among the best ones of a row, or NONE. Rows prefer different ones, so that equal rows do not all want one.
+  template <class Team>
+  DEVICE Vertex free_column(const Team& team, Bidder& bidder, Dual least) const {
+    Vertex nearest = LAST_VERTEX;  // by how many columns it comes after the row's own number
+    each_reduced(team, bidder, [&](Vertex column, Dual reduced) {
+      if (reduced != least || matching_.col_match[column] != NONE) return;
+      const Vertex after = column - bidder.row < 0 ? column - bidder.row + costs_.num_columns : column - bidder.row;
+      nearest = after < nearest ? after : nearest;
+    });
+    nearest = team.min_group(nearest);
+    if (nearest == LAST_VERTEX) return NONE;
+    return nearest + bidder.row < costs_.num_columns ? nearest + bidder.row : nearest + bidder.row - costs_.num_columns;
+  }
+  // A column changes hands if the bidder of this warp has won it. Notes the row that has to bid again, or NONE.
+  template <class Team>
+  DEVICE void settle(const Team& team, const Bidder& bidder, int number, Vertex& loser) const {
+    const Vertex column = bidder.column;
+    const bool is_nobody = team.vote(column != NONE) == 0;
+    if (is_nobody && team.lane() == 0) loser = NONE;
+    if (column == NONE) return;
+    if (sold_to_[column] != number) {
+      loser = bidder.row;
+      return;
+    }
+    const Vertex before = matching_.col_match[column];
+    u_[bidder.row] += bidder.more;
+    v_[column] -= bidder.more;
+    matching_.col_match[column] = bidder.row;
+    matching_.row_match[bidder.row] = column;
+    if (before != NONE) matching_.row_match[before] = NONE;
+    loser = before;
   }
 
   template <class Team>
@@ -496,10 +530,8 @@ class ShortestPaths {
   Dual* pair_cost_;      // [num_columns] of matched columns
   Dual* nearest_cost_;   // [num_columns] of the pair with nearest_row
   Vertex* nearest_row_;  // [num_columns] the row that lowered the distance; its complement until the column's own row is read
-  Dual* more_;           // [num_rows] by how much v of the column that a bidder wants falls
-  Vertex* bought_;       // [num_rows] that column, or NONE
-  Vertex* sold_to_;      // [num_columns] the least sale
-  Vertex* bidders_;      // [2 * num_columns] of this round and of the next
+  Vertex* sold_to_;      // [num_columns] the least number of a bid
+  Vertex* bidders_;      // [2 * num_columns] a ring of free rows
   Count rows_scanned_ = 0, steps_ = 0;
   unsigned turn_ = 0;    // of the board
   Group group_{};        // of this thread

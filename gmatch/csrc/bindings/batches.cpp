@@ -33,6 +33,7 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
                           entries.data(),
                           maximize,
                           limit.is_none() ? DenseCosts<Cost>::infinite() : nb::cast<Dual>(limit),
+                          false,
                           row_match.data(),
                           col_match.data(),
                           u.data(),

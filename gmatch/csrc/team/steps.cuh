@@ -24,7 +24,7 @@ struct Progress {
 // What a program reports.
 struct Report {
   Count start;            // which start ran, a Start
-  Count dropped;          // pairs of a given matching that could not be kept
+  Count dropped;          // pairs that could not be kept: of a given matching, or above a limit
   Count start_size;       // edges matched by it
   Count size;             // edges matched at the end
   Count phases;           // searches. The last one finds no path, unless all rows are matched and duals are the proof
