@@ -42,7 +42,8 @@ class CompressedRows:
 
 def library_of(given: Any) -> str:
     """The library among `LIBRARIES` that the type of a value comes from, or a base of it; else an empty string."""
-    return _library_of(type(given))
+    kind: Any = type(given)
+    return _library_of(kind)
 
 
 @lru_cache(maxsize=256)  # a call asks several times, and each time the names take a microsecond
