@@ -19,8 +19,8 @@
 #include "core/program.cuh"
 #include "graphs.h"
 #include "serial/core_search.hpp"
-#include "serial/shortest_path.hpp"
 #include "serial/sparse_shortest_path.hpp"
+#include "serial/stored_shortest_paths.hpp"
 #include "team/host_threads.hpp"
 
 // Counts its barriers, as the grid of a GPU does. On a GPU a thread that goes on with a copy of a team from before a barrier

@@ -9,7 +9,7 @@
 #include "bindings/type_names.hpp"
 #include "cardinality/listed_pairs.hpp"
 #include "cardinality/mixed.hpp"
-#include "serial/shortest_path.hpp"
+#include "serial/row_copies.hpp"
 
 namespace {
 

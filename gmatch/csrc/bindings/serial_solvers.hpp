@@ -5,7 +5,7 @@
 
 #include "serial/core_search.hpp"
 #include "serial/only_optimum.hpp"
-#include "serial/shortest_path.hpp"
+#include "serial/stored_shortest_paths.hpp"
 
 // Matches all rows at the least cost, also of integers that are too far from zero for the marks of the serial method.
 template <class Stored>
