@@ -34,6 +34,17 @@ struct ClassicalEdges {
     next_radius = workspace.take<Dual>(1);
   }
 
+  template <class Task>
+  DEVICE void set_up(const DenseCosts<Stored>& of, const Task& task) {
+    costs = of;
+    u = task.u;
+    v = task.v;
+  }
+
+  // As start of TightEdges; see dense_start.cuh.
+  template <bool HAS_REGRET, class Team, class Task>
+  DEVICE void start(Steps<Team>& steps, const ClaimedForest<true>& forest, const Task& task, Workspace workspace);
+
   // No list is made yet.
   template <class Team>
   DEVICE void begin(const Team& team) {

@@ -42,6 +42,32 @@ struct TightEdges {
     radii = workspace.take<Dual>(3);
   }
 
+  template <class Task>
+  DEVICE void set_up(const DenseCosts<Stored>& of, const Task& task) {
+    costs = of;
+    u = task.u;
+    v = task.v;
+    many_paths = has_many_paths(task);
+  }
+
+  // The start, see start.cuh and dense_start.cuh. It leaves the edges as the first phase needs them. `workspace` begins where
+  // the memory of the edges begins.
+  template <bool HAS_REGRET, class Team, class Task>
+  DEVICE void start(Steps<Team>& steps, const ClaimedForest<true>& forest, const Task& task, Workspace workspace);
+  // The least of cost - v that this lane of a group sees in a row.
+  template <class Team>
+  DEVICE Dual least_reduced_cost(const Team& team, Vertex row) const;
+  template <class Team>
+  DEVICE void reduce_rows(const Team& team) const;
+  template <class Team>
+  DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>& forest);
+  DEVICE bool is_tight(Vertex row, Vertex column) const;
+  template <bool HAS_REGRET, class Team, class Task>
+  DEVICE void take_tight_columns(Steps<Team>& steps, const Task& task, Workspace workspace) const;
+  // Every wanted row without a column takes its first tight column that no row has.
+  template <class Team, class IsWanted>
+  DEVICE void take_first_tight(const Team& team, const Matching& matching, IsWanted is_wanted) const;
+
   DEVICE bool has_edges(Vertex) const { return true; }
   static constexpr DEVICE bool keeps_trees() { return false; }
 
@@ -159,6 +185,9 @@ struct TightEdges {
   }
 
  private:
+  template <class Team>
+  DEVICE void reduce_rows_together(const Team& team) const;
+
   // Into how many parts a step cuts its rows, so that every thread of the team has something to do.
   template <class Team>
   DEVICE Vertex parts_for(const Team& team, Vertex count) const {
