@@ -71,7 +71,7 @@ DEVICE void TightEdges<Stored>::reduce_columns(Steps<Team>& steps, const Claimed
 
 template <class Stored>
 DEVICE bool TightEdges<Stored>::is_tight(Vertex row, Vertex column) const {
-  return is_rounding(slack(costs.at(row, column), u[row], v[column]), u[row], v[column]);
+  return is_rounding(slack_of<Dual>(costs.at(row, column), u[row], v[column]), u[row], v[column]);
 }
 
 // Every wanted row without a column takes a tight column that no row has.
@@ -91,7 +91,7 @@ DEVICE void TightEdges<Stored>::take_first_tight(const Team& team, const Matchin
       for (int q = 0; q < Team::AT_ONCE; ++q) {
         const Vertex column = first + q * team.lanes();
         const Vertex safe = column < costs.num_columns ? column : 0;
-        const bool is_tight = safe == column && !(slack(costs.at(row, safe), u_of_row, v[safe]) > 0);
+        const bool is_tight = safe == column && !(slack_of<Dual>(costs.at(row, safe), u_of_row, v[safe]) > 0);
         tight[q] = is_tight ? column : NONE;
       }
       if (take_column(team, matching, row, tight)) break;

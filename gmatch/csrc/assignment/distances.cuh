@@ -239,12 +239,6 @@ struct Distances {
     return all;
   }
 
-  // Rounding may leave the slack of a float below zero.
-  static DEVICE Dual slack(Dual cost, Dual u_of_row, Dual v_of_column) {
-    const Dual slack = cost - u_of_row - v_of_column;
-    return slack > 0 ? slack : 0;
-  }
-
   // Some allowed pairs of a row, so that all loads for them are under way at once. NONE past the end.
   template <class Team>
   struct Few {
@@ -252,7 +246,7 @@ struct Distances {
     Vertex column[SIZE];
     Dual cost[SIZE], v_of_column[SIZE], u_of_row;
 
-    DEVICE Dual slack(int k) const { return Distances::slack(cost[k], u_of_row, v_of_column[k]); }
+    DEVICE Dual slack(int k) const { return slack_of(cost[k], u_of_row, v_of_column[k]); }
   };
 
   // Calls use(few) for the allowed pairs of a row, shared out over the lanes of a group, until it returns false. Before that

@@ -146,7 +146,7 @@ struct Readers {
     Team& team = steps.team;
     const Costs& costs = known.costs;
     const Dual from = whole_from[row], u_of_row = known.u[row];
-    const auto distance_by = [&](Dual cost, Dual v_there) { return from + known.slack(cost, u_of_row, v_there); };
+    const auto distance_by = [&](Dual cost, Dual v_there) { return from + slack_of<Dual>(cost, u_of_row, v_there); };
     costs.read_in_search(
         team, row, forest.matching.row_match[row], NearPairs{known.v, reduced_up_to(from, u_of_row)},
         [&](Vertex column, Dual cost, Dual v_there) {
@@ -190,7 +190,7 @@ struct Readers {
 
   // Whether a column has its distance from this reader.
   DEVICE bool is_via(const Distances& known, Vertex column, Vertex row) const {
-    return whole_from[row] + known.slack(known.costs.dense.at(row, column), known.u[row], known.v[column]) ==
+    return whole_from[row] + slack_of<Dual>(known.costs.dense.at(row, column), known.u[row], known.v[column]) ==
            known.distance[column];
   }
 };

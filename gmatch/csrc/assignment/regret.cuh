@@ -84,7 +84,7 @@ class RegretStart {
   }
 
   DEVICE Dual slack(Vertex row, Vertex column) const {
-    return edges_.slack(edges_.costs.at(row, column), edges_.u[row], edges_.v[column]);
+    return slack_of<Dual>(edges_.costs.at(row, column), edges_.u[row], edges_.v[column]);
   }
   // Numbers that are not negative, in their order; infinite minus infinite counts as no regret.
   static DEVICE Count in_31_bits(float number) {

@@ -77,7 +77,7 @@ struct SparseTightEdges {
     const Dual u_of_row = distances.u[row], v_of_column = distances.v[column];
     for (auto edge = costs.begin(row); edge < costs.end(row); ++edge) {
       if (costs.column(edge) != column) continue;
-      if (is_rounding(distances.slack(costs.at(edge), u_of_row, v_of_column), u_of_row, v_of_column)) return true;
+      if (is_rounding(slack_of<Dual>(costs.at(edge), u_of_row, v_of_column), u_of_row, v_of_column)) return true;
     }
     return false;
   }

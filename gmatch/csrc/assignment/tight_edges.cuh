@@ -126,12 +126,6 @@ struct TightEdges {
     steps.end();
   }
 
-  // Rounding may leave the slack of a float below zero.
-  static DEVICE Dual slack(Dual cost, Dual u_of_row, Dual v_of_column) {
-    const Dual slack = cost - u_of_row - v_of_column;
-    return slack > 0 ? slack : 0;
-  }
-
   // distance[j] = min(distance[j], radius + slack of (i, j)) for all rows i of a list, and nearest[j] with it, for the
   // columns outside the forest. The thread that finds them then calls then(j, distance[j], &nearest[j]), or with a place that
   // holds equal values. Returns the entries that this thread read.
@@ -216,7 +210,7 @@ struct TightEdges {
       const Vertex row = rows[i].row;
       const Dual u_of_row = u[row];
       for (Vertex k = 0; k < in_tile; ++k) {
-        const Dual reach = radius + slack(costs.at(row, first + k * team.lanes()), u_of_row, v_of_column[k]);
+        const Dual reach = radius + slack_of<Dual>(costs.at(row, first + k * team.lanes()), u_of_row, v_of_column[k]);
         if (reach >= best[k]) continue;
         best[k] = reach;
         from[k] = i;
@@ -260,7 +254,7 @@ struct TightEdges {
       for (int q = 0; q < Team::AT_ONCE; ++q) {
         const Rough rough_u = roughly_above<Rough>(u_of_row[q]);
         if (Team::STREAMS && costs.roughly_of_entry(value_of(entry[q]), limit) - rough_u > bound) continue;
-        const Dual reach = radius + slack(costs.of_entry(value_of(entry[q])), u_of_row[q], v_of_column);
+        const Dual reach = radius + slack_of<Dual>(costs.of_entry(value_of(entry[q])), u_of_row[q], v_of_column);
         if (reach >= best) continue;
         best = reach;
         from = i + q * parts;
