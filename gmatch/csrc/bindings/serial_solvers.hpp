@@ -1,4 +1,4 @@
-// serial_solvers.hpp: the serial solvers of dense costs that several parts of the module call. serial.cpp compiles them once.
+// serial_solvers.hpp: the serial solvers of dense costs that several parts of the module call. They are compiled once.
 #pragma once
 #include <optional>
 #include <vector>
@@ -22,7 +22,8 @@ Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
                                int threads, const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result,
                                CoreCounters& counted);
 
-// The types of costs whose solvers are compiled in serial.cpp: `compiled` is `template` there, and `extern template` elsewhere.
+// The types of costs whose solvers are compiled once, each in a unit of its own, such as serial_int32.cpp: `compiled` is
+// `template` there, and `extern template` elsewhere.
 #define GMATCH_SERIAL_SOLVERS(compiled)                   \
   GMATCH_SERIAL_SOLVERS_OF(compiled, std::int32_t, Count) \
   GMATCH_SERIAL_SOLVERS_OF(compiled, Count, Count)        \
