@@ -48,7 +48,7 @@ DEVICE void assign(Team& team, const DenseCosts<Stored>& costs,
   Workspace workspace(task.workspace);
   const auto forest = carve_forest(workspace, task.matching);
   auto edges = edges_of<Edges>(costs, task);
-  edges.carve(workspace, static_cast<Count>(team.size()) * Team::TILE);
+  edges.carve(workspace, static_cast<Count>(team.size()) * Team::COLUMNS_AT_ONCE);
   run_phases(steps, forest, edges, false, task.journal, report, AllMatched<typename DenseCosts<Stored>::Dual>{task});
 
   if (team.rank() == 0) {
@@ -59,16 +59,16 @@ DEVICE void assign(Team& team, const DenseCosts<Stored>& costs,
 }
 
 template <class Edges, class Stored>
-DEVICE Count assignment_workspace_size(const DenseCosts<Stored>& costs, Count team_tile) {
+DEVICE Count assignment_workspace_size(const DenseCosts<Stored>& costs, Count team_columns) {
   Workspace workspace(nullptr);
   const auto forest = carve_forest(workspace, {costs.num_rows, costs.num_columns, nullptr, nullptr});
   Workspace for_search = workspace;
   Edges edges{};
   edges.costs = costs;
-  edges.carve(for_search, team_tile);
+  edges.carve(for_search, team_columns);
   TightEdges<Stored> start_edges{};
   start_edges.costs = costs;
-  start_edges.carve(workspace, team_tile);
+  start_edges.carve(workspace, team_columns);
   Workspace for_regret = workspace;
   RegretStart<Stored>(forest.matching, start_edges).carve(for_regret);
   RowBids<Stored>(forest.matching, start_edges).carve(workspace);

@@ -189,7 +189,7 @@ template <class Stored>
 template <bool HAS_REGRET, class Team, class Task>
 DEVICE void TightEdges<Stored>::start(Steps<Team>& steps, const ClaimedForest<true>& forest, const Task& task,
                                       Workspace workspace) {
-  carve(workspace, static_cast<Count>(steps.team.size()) * Team::TILE);
+  carve(workspace, static_cast<Count>(steps.team.size()) * Team::COLUMNS_AT_ONCE);
   run_assignment_start<HAS_REGRET>(steps, forest, *this, task, workspace);
 }
 

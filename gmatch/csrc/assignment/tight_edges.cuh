@@ -26,19 +26,19 @@ struct TightEdges {
   Dual* v;                // [num_columns]
   Dual* distance;         // [num_columns] from the nearest root, as far as known; settled inside the radius
   Sprout* nearest;        // [num_columns] the row it is reached from, and its root
-  Dual* part_distance;    // [team_tile]   what each part of a step found
-  Vertex* part_nearest;   // [team_tile]
+  Dual* part_distance;    // [team_columns]   what each part of a step found
+  Vertex* part_nearest;   // [team_columns]
   Dual* radii;            // [3]             the next radius; three cells take turns, as in Progress
   Dual radius;            // this thread's copies; all agree
   Vertex num_roots;
   Count dual_steps, rows_scanned;
 
-  // `team_tile` is the size of the team times its TILE: more columns than that are never cut into parts.
-  DEVICE void carve(Workspace& workspace, Count team_tile) {
+  // `team_columns` is the size of the team times its COLUMNS_AT_ONCE: more columns than that are never cut into parts.
+  DEVICE void carve(Workspace& workspace, Count team_columns) {
     distance = workspace.take<Dual>(costs.num_columns);
     nearest = workspace.take<Sprout>(costs.num_columns);
-    part_distance = workspace.take<Dual>(team_tile);
-    part_nearest = workspace.take<Vertex>(team_tile);
+    part_distance = workspace.take<Dual>(team_columns);
+    part_nearest = workspace.take<Vertex>(team_columns);
     radii = workspace.take<Dual>(3);
   }
 
@@ -132,20 +132,20 @@ struct TightEdges {
   template <class Team, class Then>
   DEVICE Count lower_distances(Team& team, const Sprout* rows, Vertex count, Then then) {
     const Vertex parts = parts_for(team, count);
-    const Vertex width = Team::TILE * team.lanes();
+    const Vertex width = Team::COLUMNS_AT_ONCE * team.lanes();
     const Vertex tiles = (costs.num_columns + width - 1) / width;
     Count inspected = 0;
     team.each_tile(static_cast<Count>(tiles) * parts, [&](Count item) {
       const Vertex part = static_cast<Vertex>(item / tiles);
       const Vertex first = static_cast<Vertex>(item % tiles) * width + team.lane();
-      Dual best[Team::TILE];
-      Vertex from[Team::TILE];
-      if constexpr (Team::TILE == 1) {
+      Dual best[Team::COLUMNS_AT_ONCE];
+      Vertex from[Team::COLUMNS_AT_ONCE];
+      if constexpr (Team::COLUMNS_AT_ONCE == 1) {
         inspected += scan_column(team, rows, count, part, parts, first, best[0], from[0]);
       } else {
         inspected += scan_tile(team, rows, count, part, parts, first, best, from);
       }
-      for (int k = 0; k < Team::TILE; ++k) {
+      for (int k = 0; k < Team::COLUMNS_AT_ONCE; ++k) {
         const Vertex column = first + k * team.lanes();
         if (column >= costs.num_columns) break;
         if (parts > 1) {
@@ -185,7 +185,7 @@ struct TightEdges {
   // Into how many parts a step cuts its rows, so that every thread of the team has something to do.
   template <class Team>
   DEVICE Vertex parts_for(const Team& team, Vertex count) const {
-    const Vertex width = Team::TILE * team.lanes();
+    const Vertex width = Team::COLUMNS_AT_ONCE * team.lanes();
     const Vertex tiles = (costs.num_columns + width - 1) / width;
     const Vertex groups = team.size() / team.lanes();
     if (tiles == 0) return 1;
@@ -198,9 +198,9 @@ struct TightEdges {
   // The best of the rows part, part + parts, ... for the columns first, first + lanes, ...
   template <class Team>
   DEVICE Count scan_tile(const Team& team, const Sprout* rows, Vertex count, Vertex part, Vertex parts, Vertex first,
-                         Dual (&best)[Team::TILE], Vertex (&from)[Team::TILE]) const {
+                         Dual (&best)[Team::COLUMNS_AT_ONCE], Vertex (&from)[Team::COLUMNS_AT_ONCE]) const {
     const Vertex in_tile = columns_in_tile(team, first);
-    Dual v_of_column[Team::TILE];
+    Dual v_of_column[Team::COLUMNS_AT_ONCE];
     for (Vertex k = 0; k < in_tile; ++k) {
       from[k] = NONE;
       best[k] = distance[first + k * team.lanes()];
@@ -268,7 +268,7 @@ struct TightEdges {
   DEVICE Vertex columns_in_tile(const Team& team, Vertex first) const {
     if (first >= costs.num_columns) return 0;
     const Vertex left = (costs.num_columns - first + team.lanes() - 1) / team.lanes();
-    return left < Team::TILE ? left : Team::TILE;
+    return left < Team::COLUMNS_AT_ONCE ? left : Team::COLUMNS_AT_ONCE;
   }
 
   DEVICE void lower(Vertex column, Dual reach, Sprout from) const {

@@ -188,7 +188,7 @@ struct AssignmentCall : Call<AssignmentTask<Dual>> {
                                     many_paths}) {}
 };
 
-inline Count team_tile(int threads) { return static_cast<Count>(threads) * HostTeam::TILE; }
+inline Count team_columns(int threads) { return static_cast<Count>(threads) * HostTeam::COLUMNS_AT_ONCE; }
 
 template <class T>
 using CostMatrix = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;

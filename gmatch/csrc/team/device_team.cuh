@@ -2,7 +2,7 @@
 #pragma once
 #include "team/vertex.cuh"
 
-constexpr int DEVICE_TILE = 1;               // TILE of the teams on a GPU
+constexpr int DEVICE_COLUMNS_AT_ONCE = 1;  // COLUMNS_AT_ONCE of the teams on a GPU
 
 #if defined(__CUDACC__) || defined(EMULATED_GPU)
 #define ON_GPU
@@ -72,7 +72,8 @@ class [[nodiscard]] DeviceTeam {
 
   DEVICE int rank() const { return (on_grid() ? blockIdx.x * blockDim.x : 0) + threadIdx.x; }
   DEVICE int size() const { return (on_grid() ? gridDim.x : 1) * blockDim.x; }
-  static constexpr int TILE = DEVICE_TILE, AT_ONCE = 8, ROWS_AT_ONCE = 4, SMALL_STEP = 0, KEEPS_BACK = 0, AHEAD = 0;
+  static constexpr int COLUMNS_AT_ONCE = DEVICE_COLUMNS_AT_ONCE, AT_ONCE = 8, ROWS_AT_ONCE = 4;
+  static constexpr int SMALL_STEP = 0, KEEPS_BACK = 0, AHEAD = 0;
   static constexpr bool IS_GRID = SCOPE == Scope::grid, IS_FAR = SCOPE != Scope::block;
   static constexpr bool PASSES = true, STREAMS = IS_GRID, HAS_PARTS = true, INPUT_CHANGES = false;
   using Part = DeviceTeam<LANES_, SCOPE == Scope::grid ? Scope::block_of_grid : SCOPE>;

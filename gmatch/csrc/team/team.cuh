@@ -18,10 +18,10 @@
 //   each_in_turn(n, f)         as each; the i of a thread follow one another
 //   each_group(n, f)           as each, one lane group for each i: all its lanes call f(i)
 //   each_group_apart(n, f)     as each_group, if there may be fewer i than groups: neighbours go to different blocks
-//   each_tile(n, f)            as each_group, for few and heavy i
+//   each_tile(n, f)            as each_group, for few and heavy i, such as some rows by some columns
 //   each_chosen<Note>(n, choose, f)  f(i, note) as each_group, for each i for which choose(i, note) is true; one thread asks
 //                              for each i, and its note reaches its group
-//   TILE                       how many columns a thread of a dense step holds in registers, or in its cache
+//   COLUMNS_AT_ONCE            how many columns a thread of a dense step holds in registers, or in its cache
 //   PASSES                     whether asking every vertex costs less than keeping a list of some
 //   STREAMS                    whether it reads matrices as fast as the memory can give them
 //   INPUT_CHANGES              whether others may write to the caller's arrays while it reads them: then every loop needs a
