@@ -287,7 +287,7 @@ def _pairs_of_matching(cells: Any, rows: int, columns: int, make_stats: Any) -> 
 def _field_of_matching(
     name: str, cells: Any, rows: int, columns: int, make_stats: Callable[..., dict[str, Any]]
 ) -> Any:
-    """A field of a Matching, from the cells that csrc/bindings/matching.cpp fills."""
+    """A field of a Matching, from the cells that csrc/bindings/mixed.cpp fills."""
     if name == "size":
         return int(cells[SIZE])
     if name in ("row_match", "col_match"):

@@ -19,8 +19,8 @@
 #include "core/program.cuh"
 #include "graphs.h"
 #include "serial/core_search.hpp"
-#include "serial/shortest_path.hpp"
 #include "serial/sparse_shortest_path.hpp"
+#include "serial/stored_shortest_paths.hpp"
 #include "team/host_threads.hpp"
 
 // Counts its barriers, as the grid of a GPU does. On a GPU a thread that goes on with a copy of a team from before a barrier
@@ -280,7 +280,7 @@ static Count cost_by_search(const Costs& costs, AssignmentStart start, bool many
   std::vector<Vertex> levels(costs.num_rows + 1), augmentations(costs.num_rows + 1);
   std::vector<long long> u(costs.num_rows), v(costs.num_columns);
   for (Vertex column = 0; has_duals && column < costs.num_columns; ++column) v[column] = -(column * 7 % 30);
-  std::vector<char> workspace(assignment_workspace_size<Edges>(costs, static_cast<Count>(threads) * HostTeam::TILE));
+  std::vector<char> workspace(assignment_workspace_size<Edges>(costs, static_cast<Count>(threads) * HostTeam::COLUMNS_AT_ONCE));
   Progress progress{};
   Report report{};
   const AssignmentTask<long long> task{{costs.num_rows, costs.num_columns, row_match.data(), col_match.data()},
@@ -303,7 +303,7 @@ static Count cost_by_munkres(const Costs& costs, AssignmentStart start, MunkresF
   std::vector<long long> u(costs.num_rows), v(costs.num_columns);
   long long least = Costs::infinite();
   std::vector<int> slacks(static_cast<std::size_t>(costs.num_rows) * costs.num_columns);
-  std::vector<char> workspace(munkres_workspace_size(costs, static_cast<Count>(threads) * HostTeam::TILE));
+  std::vector<char> workspace(munkres_workspace_size(costs, static_cast<Count>(threads) * HostTeam::COLUMNS_AT_ONCE));
   Progress progress{};
   Report report{};
   run_team<CountingTeam>(threads, [&](CountingTeam& team) {
@@ -329,7 +329,7 @@ static Count cost_by_core(const Costs& costs, AssignmentStart start, int threads
   std::vector<Vertex> row_match(costs.num_rows, NONE), col_match(costs.num_columns);
   std::vector<Vertex> levels((MOST_REPRICINGS + 2) * (costs.num_rows + 1)), augmentations(levels.size());
   std::vector<Count> u(costs.num_rows), v(costs.num_columns);
-  std::vector<char> workspace(core_workspace_size(costs, static_cast<Count>(threads) * HostTeam::TILE));
+  std::vector<char> workspace(core_workspace_size(costs, static_cast<Count>(threads) * HostTeam::COLUMNS_AT_ONCE));
   Progress progress{};
   CoreReport report{};
   const AssignmentTask<Count> task{{costs.num_rows, costs.num_columns, row_match.data(), col_match.data()},
@@ -520,7 +520,7 @@ int main() {
       check_assignment(random, rows, rows + 1 + random() % 30, largest);
       matrices += 2;
     }
-    check_assignment(random, 20, 2 * HostTeam::TILE + 10, largest);  // more than one tile of columns
+    check_assignment(random, 20, 2 * HostTeam::COLUMNS_AT_ONCE + 10, largest);  // more than one tile of columns
     ++matrices;
   }
   for (const Vertex group : {12, 24}) {

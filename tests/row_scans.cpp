@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "serial/core_search.hpp"
+#include "serial/stored_shortest_paths.hpp"
 #include "serial/tiers.hpp"
 
 static void expect(bool holds, const char* what, Vertex num_columns, int bytes) {

@@ -51,7 +51,7 @@ def test_every_entry_point_of_the_sources_is_listed_once() -> None:
     for path in CSRC.rglob("*"):
         if path.is_file() and path.suffix != ".cu":
             text = path.read_text()
-            assert "__global__" not in text or path.name == "team.cuh", path
+            assert "__global__" not in text or path.name == "device_team.cuh", path
             assert not re.search(r"^\s*PROGRAM\(", text, re.MULTILINE), path
 
 
@@ -108,7 +108,7 @@ def test_a_complete_text_has_each_file_once(program: Program) -> None:
     sources = "".join(path.read_text() for path in CSRC.rglob("*") if path.is_file())
     assert not re.search(r'"[^"\n]*//[^"\n]*"', re.sub(r"^[^\n\"]*//.*", "", sources, flags=re.MULTILINE))
     left = re.findall(r'#include [<"](\S+)[>"]', text)
-    assert all("/" not in name or name == "team/interrupt.hpp" for name in left)  # of the host
+    assert all("/" not in name or name == "team/host_team.hpp" for name in left)
     structs = re.findall(r"^(?:struct|class) (\w+)[^;]*\{$", text, re.MULTILINE)
     assert "Progress" in structs or program.workspace is None
     assert text.count("class [[nodiscard]] DeviceTeam {") == 1
@@ -127,13 +127,13 @@ def test_a_complete_text_follows_what_it_includes_and_nothing_else(tmp_path: Pat
 
     first = text()
     assert first == variant.complete_text("core_search_grid")
-    for name in ("programs/assign_core.cu", "core/program.cuh", "team/team.cuh", "costs/spreads.cuh"):
+    for name in ("programs/assign_core.cu", "core/program.cuh", "team/device_team.cuh", "costs/spreads.cuh"):
         content = (copy / name).read_text()
         (copy / name).write_text(content + "constexpr int CHANGED = 1;\n")
         assert text() != first, name
         (copy / name).write_text(re.sub(r";$", ";  // another comment", content, flags=re.MULTILINE) + "// and one\n\n")
         assert text() == first, name
-    for name in ("cardinality/match.cuh", "serial/lanes.hpp"):
+    for name in ("cardinality/match.cuh", "serial/lanes.hpp", "team/host_team.hpp"):
         (copy / name).write_text("")
     assert text() == first
 

@@ -415,6 +415,23 @@ class TestProof:
         with pytest.raises(gmatch.CertificateError, match="outweighed"):
             gmatch.verify(cost, assigned(cost, np.arange(3, dtype=np.int32), u, v, gmatch.ExactDuals((tier,), u, v)))
 
+    @pytest.mark.parametrize("times", [2**39, -(2**39), 2**41, -(2**41)])
+    def test_lower_duals_may_not_outweigh_a_value(self, times: int) -> None:
+        """Duals of a lower tier that cancel for a pair are far from 0. The other pairs of its row and column decide."""
+        cost = np.array([[2.0**20, 2.0**60], [2.0**60, 2.0**20]])
+        nothing = np.zeros(2, np.int64)
+        tiers = (
+            gmatch.Tier(2.0**60, nothing, nothing),
+            gmatch.Tier(2.0**20, np.array([1 + times, 1]), np.array([-times, 0])),
+        )
+        exact = gmatch.ExactDuals(tiers, np.zeros(2), np.zeros(2))
+        given = assigned(cost, np.arange(2, dtype=np.int32), exact.nearest_u(), exact.nearest_v(), exact)
+        if abs(times) > 2**40:
+            with pytest.raises(gmatch.CertificateError, match="outweighed"):
+                gmatch.verify(cost, given)
+        else:
+            assert gmatch.verify(cost, given).gap == 0
+
     @pytest.mark.parametrize("what", ["value", "rows", "columns", "u", "v"])
     def test_wrong_duals_are_refused(self, what: str) -> None:
         assignment = gmatch.lap(self.cost)
@@ -447,3 +464,33 @@ def test_exact_duals_that_no_float_holds_are_of_changed_costs() -> None:
     assert _ExactDuals(one, one, 1023).floats(one) == 2.0**1023
     with pytest.raises(gmatch.InvalidInput, match="changed by another thread"):
         _ExactDuals(one, one, 1024).floats(one)
+
+
+def test_powers_of_two_over_hundreds_of_bits() -> None:
+    """Their duals may lie anywhere between two multiples of a tier, and are far from 0 in the tiers below it."""
+    rng = np.random.default_rng(0)
+    for case in range(500):
+        rows, columns = sorted(rng.integers(2, 9, 2))
+        bits = rng.choice([60, 150, 300])
+        cost = 2.0 ** rng.integers(-bits, bits // 2, (rows, columns))
+        cost *= rng.choice([1, -1, 0], cost.shape, p=[0.6, 0.3, 0.1])
+        maximize, deterministic = bool(case % 2), bool(case % 3)
+        found = gmatch.lap(cost, maximize=maximize, deterministic=deterministic)
+        gmatch.verify(cost, found)
+        gmatch.verify(cost, found, strict=True)
+
+
+@pytest.mark.parametrize("deterministic", [False, True])
+def test_loose_duals_below_a_tier(deterministic: bool) -> None:
+    """Powers of two whose fourth tier has a dual of 109, about half of the third tier's value."""
+    exponents = np.array([
+        [-60, -115, -114, 25, 57, -134], [-112, -12, 2, -143, 46, -148], [-85, -28, -116, 26, -125, 32],
+        [-61, 40, -np.inf, 30, -17, -np.inf], [-89, -54, -137, 69, -np.inf, -147],
+    ])  # fmt: skip
+    signs = np.ones(exponents.shape)
+    signs[0, 1:3] = signs[2, 3] = -1
+    cost = signs * 2.0**exponents
+    found = gmatch.lap(cost, maximize=True, deterministic=deterministic)
+    certificate = gmatch.verify(cost, found)
+    assert certificate.gap <= certificate.tolerance
+    assert gmatch.verify(cost, found, strict=True).gap == 0

@@ -18,7 +18,7 @@ The words fill the macros of the source, which have one meaning everywhere:
     ROW_LANES    how many threads share a row
     BLOCK_LIMIT  how many threads a block has at most
 
-Only the entry points that are launched are compiled, one at a time: see PROGRAM in csrc/team/team.cuh.
+Only the entry points that are launched are compiled, one at a time: see PROGRAM in csrc/team/device_team.cuh.
 """
 
 from __future__ import annotations

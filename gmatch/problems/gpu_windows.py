@@ -25,7 +25,7 @@ KEPT = 2
 # time: one that is read, its copy in another type, and the next one.
 OF_WINDOW = 16
 # Rows that all threads of a GPU read at once in a pass: 16 lane groups of each multiprocessor, 4 rows each. See
-# ROWS_AT_ONCE in csrc/team/team.cuh.
+# ROWS_AT_ONCE in csrc/team/device_team.cuh.
 ROWS_OF_PROCESSOR = 64
 
 # Rows of a pass over pairs of points: 15 times as many as all threads of an H200 read at once. Lists of the pairs that

@@ -91,12 +91,21 @@ def _check_tiers(xp: Any, part: TieredPart) -> Any:
 
 
 def _check_values(part: TieredPart, largest: list[float]) -> None:
-    """Checks that each value is more than all that follows: rests along all pairs, and lower duals."""
-    lower = sum(float(abs(dual).max()) for dual in (part.exact.u, part.exact.v) if dual.size)
+    """Checks that each value is more than all that follows: rests along all pairs, and the lower duals of a pair.
+
+    Lower duals are added up side by side, and the most of each side counts: duals of a row and of its column may be far
+    from 0 and cancel. `rounded` bounds what the sums lose.
+    """
+    lower = [dual.astype(np.float64) for dual in (part.exact.u, part.exact.v)]
+    rounded = 0.0
     for tier, rest in zip(reversed(part.exact.tiers), reversed(largest), strict=True):
-        if not float(tier.value) > max(2 * (len(part.exact.u) + 1) * rest, 2 * (rest + lower)):
+        value, rows = float(tier.value), len(part.exact.u)
+        rounded += 2.0**-50 * sum(float(abs(side).max()) for side in lower if side.size)
+        most = rest + sum(float(side.max()) for side in lower if side.size) + rounded
+        if not value > max(2 * (rows + 1) * rest, most):
             raise CertificateError(f"the value of a tier, {tier.value}, is outweighed by the rests below it")
-        lower += float(tier.value) * sum(float(abs(side).max()) for side in (tier.rows, tier.columns) if side.size)
+        with np.errstate(over="ignore", invalid="ignore"):  # sums that overflow outweigh all values
+            lower = [value * times + side for times, side in zip((tier.rows, tier.columns), lower, strict=True)]
 
 
 def refuse_overflow_of(rests: Any, u: Any, v: Any) -> None:

@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
     constexpr int STARTS = 5, LARGEST = 40;
     const bool one_block = random() % 3 == 0, many_paths = random() % 2;
     auto call = draw_call(random, draw_matrix<Cost>(random, LARGEST), STARTS, one_block);
-    const Noise workspace(random, assignment_workspace_size<EDGES>(dense_costs(call.matrix), call.team_tile()));
+    const Noise workspace(random, assignment_workspace_size<EDGES>(dense_costs(call.matrix), call.team_columns()));
     const auto task = call.task(workspace.data(), many_paths);
     emulator::launch(call.launch, [&] {
       (one_block ? assign_block : assign_grid)(dense_costs(call.matrix), task, arrivals);

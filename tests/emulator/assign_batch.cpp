@@ -205,7 +205,7 @@ int main(int argc, char** argv) {
     emulator::instance += ": " + std::to_string(count) + " problems of at most " + std::to_string(fewer) + " x " +
                           std::to_string(more) + ", start " + std::to_string(start) + ", " + name_of(launch);
     const Count bytes = batch_workspace_size<EDGES>(
-        DenseCosts<Cost>{fewer, more, nullptr, 0, 0, false, 0}, launch.threads * DEVICE_TILE);
+        DenseCosts<Cost>{fewer, more, nullptr, 0, 0, false, 0}, launch.threads * DEVICE_COLUMNS_AT_ONCE);
     const bool is_near = bytes <= emulator::NEAR_BYTES && random() % 2, many_paths = random() % 2;
     const Noise workspace(random, is_near ? 1 : bytes * launch.blocks);
     const std::size_t rows = count * problems.most_rows, columns = count * problems.most_columns;

@@ -6,7 +6,7 @@ int main(int argc, char** argv) {
     constexpr int STARTS = 4;
     const int largest = random() % 3 == 0 ? 240 : 40;  // a row of the core has no room for 240 columns
     auto call = draw_call(random, draw_matrix<COSTS::Cost>(random, largest), STARTS, false, MOST_REPRICINGS + 2);
-    const Noise workspace(random, core_workspace_size(dense_costs(call.matrix), call.team_tile()));
+    const Noise workspace(random, core_workspace_size(dense_costs(call.matrix), call.team_columns()));
     CoreReport report{};
     auto task = call.task(workspace.data(), true);
     task.report = &report.counters;

@@ -23,7 +23,7 @@ struct Call {
   Progress progress{};
   Report report{};
 
-  Count team_tile() const { return static_cast<Count>(launch.blocks) * launch.threads * DEVICE_TILE; }
+  Count team_columns() const { return static_cast<Count>(launch.blocks) * launch.threads * DEVICE_COLUMNS_AT_ONCE; }
 
   AssignmentTask<Dual> task(char* workspace, bool many_paths) {
     return {{matrix.rows, matrix.columns, answer.row_match.data(), answer.col_match.data()},

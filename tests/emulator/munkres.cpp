@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
     const auto form = static_cast<MunkresForm>(random() % FORMS);
     emulator::instance += ", form " + std::to_string(static_cast<int>(form));
     auto call = draw_call(random, draw_matrix_with_slacks(random), STARTS);
-    const Noise workspace(random, munkres_workspace_size(dense_costs(call.matrix), call.team_tile()));
+    const Noise workspace(random, munkres_workspace_size(dense_costs(call.matrix), call.team_columns()));
     const auto task = call.task(workspace.data(), false);
     std::vector<SLACK> slacks(static_cast<std::size_t>(call.matrix.rows) * call.matrix.columns);
     Dual least = COSTS::infinite();

@@ -7,68 +7,6 @@
 // Epsilons of an auction among all rows, in spreads of a row: powers of two.
 constexpr int FIRST_SPARSE_EPSILON = 1, LAST_SPARSE_EPSILON = -21;
 
-// The least of cost - v that this lane of a group sees in a row.
-template <class Team, class Costs>
-DEVICE auto least_reduced_cost(const Team& team, const SparseTightEdges<Costs>& edges, Vertex row) {
-  const Costs& costs = edges.costs;
-  auto least = costs.infinite();
-  const auto end = costs.end(row);
-  for (auto edge = costs.begin(row) + team.lane(); edge < end; edge += team.lanes()) {
-    const auto cost = costs.at(edge);
-    if (cost == costs.infinite()) continue;
-    const auto reduced = cost - edges.v[costs.column(edge)];
-    least = reduced < least ? reduced : least;
-  }
-  return least;
-}
-
-template <class Costs>
-DEVICE bool is_tight(const SparseTightEdges<Costs>& edges, Vertex row, Vertex column) {
-  for (auto edge = edges.costs.begin(row); edge < edges.costs.end(row); ++edge) {
-    if (edges.costs.column(edge) != column) continue;
-    const auto slack = edges.slack(edges.costs.at(edge), edges.u[row], edges.v[column]);
-    if (is_rounding(slack, edges.u[row], edges.v[column])) return true;
-  }
-  return false;
-}
-
-// The largest v for the current u; for square problems, where every column will be matched.
-template <class Team, class Costs>
-DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>&, const SparseTightEdges<Costs>& edges) {
-  Team& team = steps.team;
-  const Costs& costs = edges.costs;
-  team.each(costs.num_columns, [&](Count column) { edges.distance[column] = costs.infinite(); });
-  team.sync();
-  team.each_group(costs.num_rows, [&](Count row) {
-    edges.each_entry(team, static_cast<Vertex>(row), [&](Vertex column, typename Costs::Dual slack) {
-      if (slack < team.read(&edges.distance[column])) team.lower(&edges.distance[column], slack);
-      return true;
-    });
-  });
-  team.sync();
-  team.each(costs.num_columns, [&](Count column) {
-    if (edges.distance[column] != costs.infinite()) edges.v[column] += edges.distance[column];
-  });
-  team.sync();
-}
-
-// Every row takes a tight column that no row has. There is no start by regret.
-template <bool HAS_REGRET, class Team, class Costs, class Dual>
-DEVICE void match_tight_pairs(Steps<Team>& steps, const SparseTightEdges<Costs>& edges, const AssignmentTask<Dual>& task,
-                              Workspace) {
-  const Team& team = steps.team;
-  const Matching& matching = task.matching;
-  team.each_group(matching.num_rows, [&](Count i) {
-    const Vertex row = static_cast<Vertex>(i);
-    edges.each_entry(team, row, [&](Vertex column, Dual slack) {
-      if (slack > 0 || !team.claim(&matching.col_match[column], NONE, row)) return true;
-      // Another lane of the group may have found one, too.
-      if (!team.claim(&matching.row_match[row], NONE, column)) team.write(&matching.col_match[column], NONE);
-      return false;
-    });
-  });
-}
-
 template <class Team, class Costs>
 DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<typename Costs::Dual>& task) {
   const Matching& matching = task.matching;
@@ -97,13 +35,13 @@ DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<t
 
   run_phases(steps, forest, edges, false, task.journal, report, AllMatched<typename Costs::Dual>{task});
 
-  team.add_all(&report.edges_inspected, edges.entries_read);
-  team.add_all(&report.rows_scanned, edges.rows_scanned);
+  team.add_all(&report.edges_inspected, edges.distances.entries_read);
+  team.add_all(&report.rows_scanned, edges.distances.rows_scanned);
   if (team.rank() == 0) {
     report.start = static_cast<Count>(task.start);
     report.size = report.start_size + steps.progress.augmented;
     report.dual_steps += edges.dual_steps;
-    report.levels += edges.rounds;
+    report.levels += edges.distances.rounds;
   }
 }
 
@@ -149,7 +87,7 @@ DEVICE Count search_workspace_size(const Costs& costs) {
   Workspace workspace(nullptr);
   carve_forest(workspace, {costs.num_rows, costs.num_columns, nullptr, nullptr}, true);
   SparseTightEdges<Costs> edges{};
-  edges.costs = costs;
+  edges.distances.costs = costs;
   edges.carve(workspace);
   return workspace.used();
 }

@@ -110,8 +110,8 @@ struct Solution {
     assign<Edges>(team, costs, task);
   }
   template <class Costs>
-  static DEVICE Count workspace_size(const Costs& costs, Count team_tile) {
-    return assignment_workspace_size<Edges>(costs, team_tile);
+  static DEVICE Count workspace_size(const Costs& costs, Count team_columns) {
+    return assignment_workspace_size<Edges>(costs, team_columns);
   }
 };
 template <class Cost>
@@ -159,8 +159,8 @@ DEVICE void assign_problem(Team& team, const Batch<Cost>& batch, int p, char* me
 
 // The bytes of a team's memory, for the largest problem of a batch.
 template <class Edges, class Cost>
-DEVICE Count batch_workspace_size(const DenseCosts<Cost>& costs, Count team_tile) {
+DEVICE Count batch_workspace_size(const DenseCosts<Cost>& costs, Count team_columns) {
   Workspace workspace(nullptr);
   carve_task(workspace, costs);
-  return workspace.used() + Solution<Edges>::workspace_size(costs, team_tile);
+  return workspace.used() + Solution<Edges>::workspace_size(costs, team_columns);
 }

@@ -34,6 +34,17 @@ struct ClassicalEdges {
     next_radius = workspace.take<Dual>(1);
   }
 
+  template <class Task>
+  DEVICE void set_up(const DenseCosts<Stored>& of, const Task& task) {
+    costs = of;
+    u = task.u;
+    v = task.v;
+  }
+
+  // As start of TightEdges; see dense_start.cuh.
+  template <bool HAS_REGRET, class Team, class Task>
+  DEVICE void start(Steps<Team>& steps, const ClaimedForest<true>& forest, const Task& task, Workspace workspace);
+
   // No list is made yet.
   template <class Team>
   DEVICE void begin(const Team& team) {
@@ -59,7 +70,7 @@ struct ClassicalEdges {
       TightLists::each_in_turn<Team>(
           first, end, [&](Vertex row) { return with_dual(team, row, column, &u[row]); },
           [&](Vertex row, const EntryAndDual& seen) {
-            const Dual slack_now = slack(costs.of_entry(value_of(seen.entry)), seen.dual, v[column]);
+            const Dual slack_now = slack_of<Dual>(costs.of_entry(value_of(seen.entry)), seen.dual, v[column]);
             if (!(slack_now > 0)) lists.add(team, row, column);
             else if (slack_now < team.read(&least[row])) team.lower(&least[row], slack_now);
           });
@@ -88,7 +99,7 @@ struct ClassicalEdges {
                       team.read(&entered[row])};
         },
         [&](Vertex row, Vertex, bool is_new, const Seen& seen) {
-          const Dual slack_now = slack(costs.of_entry(value_of(seen.entry)), seen.u_of_row, seen.v_of_column);
+          const Dual slack_now = slack_of<Dual>(costs.of_entry(value_of(seen.entry)), seen.u_of_row, seen.v_of_column);
           if ((is_new ? radius : seen.entered) + slack_now <= radius) return true;
           // It was tight when the row was compressed, before the column's dual fell.
           if (slack_now < steps.team.read(&least[row])) steps.team.lower(&least[row], slack_now);
@@ -166,10 +177,6 @@ struct ClassicalEdges {
     return {team.read_once(costs.place(row, column)), team.read_once(dual)};
   }
 
-  static DEVICE Dual slack(Dual cost, Dual u_of_row, Dual v_of_column) {
-    const Dual slack = cost - u_of_row - v_of_column;
-    return slack > 0 ? slack : 0;
-  }
   // No edge of a row outside its list becomes tight at a smaller radius.
   DEVICE Dual reach_of(Vertex row) const {
     return least[row] == costs.infinite() ? least[row] : entered[row] + least[row];
@@ -191,7 +198,7 @@ struct ClassicalEdges {
           team, first, end, [&](Vertex column) { return with_dual(team, row, column, &v[column]); },
           [&](Vertex column, const EntryAndDual& seen) {
             if (offset < radius && !is_wanted(column)) return;
-            const Dual slack_now = slack(costs.of_entry(value_of(seen.entry)), u[row], seen.dual);
+            const Dual slack_now = slack_of<Dual>(costs.of_entry(value_of(seen.entry)), u[row], seen.dual);
             if (offset + slack_now <= radius) {
               on_tight(row, column, is_full ? TightLists::CAPACITY : lists.add(team, row, column));
             } else if (slack_now < smallest) {

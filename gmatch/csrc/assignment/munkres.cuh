@@ -324,12 +324,12 @@ DEVICE void run_munkres(Team& team, Munkres<Cost, Slack>& munkres) {
 }
 
 template <class Cost>
-DEVICE Count munkres_workspace_size(const DenseCosts<Cost>& costs, Count team_tile) {
+DEVICE Count munkres_workspace_size(const DenseCosts<Cost>& costs, Count team_columns) {
   Workspace workspace(nullptr);
   carve_forest(workspace, {costs.num_rows, costs.num_columns, nullptr, nullptr});
   SlackEdges<Cost, Cost> edges{};
   edges.costs = costs;
   edges.carve(workspace, 0);
-  const Count for_start = assignment_workspace_size<TightEdges<Cost>>(costs, team_tile);
+  const Count for_start = assignment_workspace_size<TightEdges<Cost>>(costs, team_columns);
   return workspace.used() > for_start ? workspace.used() : for_start;
 }

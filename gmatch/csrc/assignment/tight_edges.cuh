@@ -26,21 +26,47 @@ struct TightEdges {
   Dual* v;                // [num_columns]
   Dual* distance;         // [num_columns] from the nearest root, as far as known; settled inside the radius
   Sprout* nearest;        // [num_columns] the row it is reached from, and its root
-  Dual* part_distance;    // [team_tile]   what each part of a step found
-  Vertex* part_nearest;   // [team_tile]
+  Dual* part_distance;    // [team_columns]   what each part of a step found
+  Vertex* part_nearest;   // [team_columns]
   Dual* radii;            // [3]             the next radius; three cells take turns, as in Progress
   Dual radius;            // this thread's copies; all agree
   Vertex num_roots;
   Count dual_steps, rows_scanned;
 
-  // `team_tile` is the size of the team times its TILE: more columns than that are never cut into parts.
-  DEVICE void carve(Workspace& workspace, Count team_tile) {
+  // `team_columns` is the size of the team times its COLUMNS_AT_ONCE: more columns than that are never cut into parts.
+  DEVICE void carve(Workspace& workspace, Count team_columns) {
     distance = workspace.take<Dual>(costs.num_columns);
     nearest = workspace.take<Sprout>(costs.num_columns);
-    part_distance = workspace.take<Dual>(team_tile);
-    part_nearest = workspace.take<Vertex>(team_tile);
+    part_distance = workspace.take<Dual>(team_columns);
+    part_nearest = workspace.take<Vertex>(team_columns);
     radii = workspace.take<Dual>(3);
   }
+
+  template <class Task>
+  DEVICE void set_up(const DenseCosts<Stored>& of, const Task& task) {
+    costs = of;
+    u = task.u;
+    v = task.v;
+    many_paths = has_many_paths(task);
+  }
+
+  // The start, see start.cuh and dense_start.cuh. It leaves the edges as the first phase needs them. `workspace` begins where
+  // the memory of the edges begins.
+  template <bool HAS_REGRET, class Team, class Task>
+  DEVICE void start(Steps<Team>& steps, const ClaimedForest<true>& forest, const Task& task, Workspace workspace);
+  // The least of cost - v that this lane of a group sees in a row.
+  template <class Team>
+  DEVICE Dual least_reduced_cost(const Team& team, Vertex row) const;
+  template <class Team>
+  DEVICE void reduce_rows(const Team& team) const;
+  template <class Team>
+  DEVICE void reduce_columns(Steps<Team>& steps, const ClaimedForest<true>& forest);
+  DEVICE bool is_tight(Vertex row, Vertex column) const;
+  template <bool HAS_REGRET, class Team, class Task>
+  DEVICE void take_tight_columns(Steps<Team>& steps, const Task& task, Workspace workspace) const;
+  // Every wanted row without a column takes its first tight column that no row has.
+  template <class Team, class IsWanted>
+  DEVICE void take_first_tight(const Team& team, const Matching& matching, IsWanted is_wanted) const;
 
   DEVICE bool has_edges(Vertex) const { return true; }
   static constexpr DEVICE bool keeps_trees() { return false; }
@@ -100,32 +126,26 @@ struct TightEdges {
     steps.end();
   }
 
-  // Rounding may leave the slack of a float below zero.
-  static DEVICE Dual slack(Dual cost, Dual u_of_row, Dual v_of_column) {
-    const Dual slack = cost - u_of_row - v_of_column;
-    return slack > 0 ? slack : 0;
-  }
-
   // distance[j] = min(distance[j], radius + slack of (i, j)) for all rows i of a list, and nearest[j] with it, for the
   // columns outside the forest. The thread that finds them then calls then(j, distance[j], &nearest[j]), or with a place that
   // holds equal values. Returns the entries that this thread read.
   template <class Team, class Then>
   DEVICE Count lower_distances(Team& team, const Sprout* rows, Vertex count, Then then) {
     const Vertex parts = parts_for(team, count);
-    const Vertex width = Team::TILE * team.lanes();
+    const Vertex width = Team::COLUMNS_AT_ONCE * team.lanes();
     const Vertex tiles = (costs.num_columns + width - 1) / width;
     Count inspected = 0;
     team.each_tile(static_cast<Count>(tiles) * parts, [&](Count item) {
       const Vertex part = static_cast<Vertex>(item / tiles);
       const Vertex first = static_cast<Vertex>(item % tiles) * width + team.lane();
-      Dual best[Team::TILE];
-      Vertex from[Team::TILE];
-      if constexpr (Team::TILE == 1) {
+      Dual best[Team::COLUMNS_AT_ONCE];
+      Vertex from[Team::COLUMNS_AT_ONCE];
+      if constexpr (Team::COLUMNS_AT_ONCE == 1) {
         inspected += scan_column(team, rows, count, part, parts, first, best[0], from[0]);
       } else {
         inspected += scan_tile(team, rows, count, part, parts, first, best, from);
       }
-      for (int k = 0; k < Team::TILE; ++k) {
+      for (int k = 0; k < Team::COLUMNS_AT_ONCE; ++k) {
         const Vertex column = first + k * team.lanes();
         if (column >= costs.num_columns) break;
         if (parts > 1) {
@@ -159,10 +179,13 @@ struct TightEdges {
   }
 
  private:
+  template <class Team>
+  DEVICE void reduce_rows_together(const Team& team) const;
+
   // Into how many parts a step cuts its rows, so that every thread of the team has something to do.
   template <class Team>
   DEVICE Vertex parts_for(const Team& team, Vertex count) const {
-    const Vertex width = Team::TILE * team.lanes();
+    const Vertex width = Team::COLUMNS_AT_ONCE * team.lanes();
     const Vertex tiles = (costs.num_columns + width - 1) / width;
     const Vertex groups = team.size() / team.lanes();
     if (tiles == 0) return 1;
@@ -175,9 +198,9 @@ struct TightEdges {
   // The best of the rows part, part + parts, ... for the columns first, first + lanes, ...
   template <class Team>
   DEVICE Count scan_tile(const Team& team, const Sprout* rows, Vertex count, Vertex part, Vertex parts, Vertex first,
-                         Dual (&best)[Team::TILE], Vertex (&from)[Team::TILE]) const {
+                         Dual (&best)[Team::COLUMNS_AT_ONCE], Vertex (&from)[Team::COLUMNS_AT_ONCE]) const {
     const Vertex in_tile = columns_in_tile(team, first);
-    Dual v_of_column[Team::TILE];
+    Dual v_of_column[Team::COLUMNS_AT_ONCE];
     for (Vertex k = 0; k < in_tile; ++k) {
       from[k] = NONE;
       best[k] = distance[first + k * team.lanes()];
@@ -187,7 +210,7 @@ struct TightEdges {
       const Vertex row = rows[i].row;
       const Dual u_of_row = u[row];
       for (Vertex k = 0; k < in_tile; ++k) {
-        const Dual reach = radius + slack(costs.at(row, first + k * team.lanes()), u_of_row, v_of_column[k]);
+        const Dual reach = radius + slack_of<Dual>(costs.at(row, first + k * team.lanes()), u_of_row, v_of_column[k]);
         if (reach >= best[k]) continue;
         best[k] = reach;
         from[k] = i;
@@ -231,7 +254,7 @@ struct TightEdges {
       for (int q = 0; q < Team::AT_ONCE; ++q) {
         const Rough rough_u = roughly_above<Rough>(u_of_row[q]);
         if (Team::STREAMS && costs.roughly_of_entry(value_of(entry[q]), limit) - rough_u > bound) continue;
-        const Dual reach = radius + slack(costs.of_entry(value_of(entry[q])), u_of_row[q], v_of_column);
+        const Dual reach = radius + slack_of<Dual>(costs.of_entry(value_of(entry[q])), u_of_row[q], v_of_column);
         if (reach >= best) continue;
         best = reach;
         from = i + q * parts;
@@ -245,7 +268,7 @@ struct TightEdges {
   DEVICE Vertex columns_in_tile(const Team& team, Vertex first) const {
     if (first >= costs.num_columns) return 0;
     const Vertex left = (costs.num_columns - first + team.lanes() - 1) / team.lanes();
-    return left < Team::TILE ? left : Team::TILE;
+    return left < Team::COLUMNS_AT_ONCE ? left : Team::COLUMNS_AT_ONCE;
   }
 
   DEVICE void lower(Vertex column, Dual reach, Sprout from) const {

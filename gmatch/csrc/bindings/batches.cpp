@@ -44,7 +44,7 @@ nb::list assign_batch(nb::ndarray<const Count, nb::ndim<2>, nb::c_contig, nb::de
                           many_paths};
   const auto solve_by_search = [&](int p, auto edges) {
     using Edges = decltype(edges);
-    const std::unique_ptr<char[]> memory(new char[batch_workspace_size<Edges>(batch.costs(p), HostTeam::TILE)]);
+    const std::unique_ptr<char[]> memory(new char[batch_workspace_size<Edges>(batch.costs(p), HostTeam::COLUMNS_AT_ONCE)]);
     HostTeam team(0, 1, nullptr);
     assign_problem<Edges>(team, batch, p, memory.get());
   };

@@ -1,10 +1,9 @@
-// changed.cpp: dense and sparse assignment from a former one, for Python.
+// changed.cpp: dense assignment from a former one, for Python.
 #include <nanobind/stl/string.h>
 
 #include "bindings/module.hpp"
 #include "bindings/type_names.hpp"
 #include "serial/changed_rows.hpp"
-#include "serial/sparse_shortest_path.hpp"
 
 namespace {
 
@@ -27,41 +26,6 @@ nb::dict match_changed(AnyMatrix costs, const std::string& stored, bool maximize
   return to_dict(size, static_cast<Count>(row_match.shape(0)) - number, counted, lap(clock, now));
 }
 
-// As for dense costs, for sparse costs whose rows are all matched in the end.
-template <class Offset, class Column, class Cost>
-nb::dict match_changed_sparse(Array<const Offset> offsets, Array<const Column> columns, Array<const Cost> costs,
-                              bool maximize, Array<const Vertex> rows, Array<Vertex> row_match, Array<Vertex> col_match,
-                              Array<typename DualOf<Cost>::type> u, Array<typename DualOf<Cost>::type> v) {
-  using Costs = const SparseCosts<Cost, Offset, Column>;
-  Costs problem{static_cast<Vertex>(row_match.shape(0)), static_cast<Vertex>(col_match.shape(0)), offsets.data(),
-                columns.data(), costs.data(), maximize};
-  SparseShortestPathCounters counted{};
-  const HostTeam clock(0, 1, nullptr);
-  Count now = clock.nanoseconds();
-  Vertex size;
-  {
-    const OthersMayRun others_may_run;
-    SparseShortestPathSolver<Costs> solver(problem, counted);
-    size = solver.go_on(rows.data(), static_cast<Vertex>(rows.shape(0)), row_match.data(), col_match.data(), u.data(),
-                        v.data());
-  }
-  return to_dict(size, counted.start_size, counted, lap(clock, now));
-}
-
-template <class Offset, class Column, class Cost>
-void define_sparse_for(nb::module_& m) {
-  m.def("match_changed_sparse", &match_changed_sparse<Offset, Column, Cost>, "offsets"_a.noconvert(),
-        "columns"_a.noconvert(), "costs"_a.noconvert(), "maximize"_a, "rows"_a.noconvert(), "row_match"_a.noconvert(),
-        "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert());
-}
-template <class Offset, class Column>
-void define_sparse(nb::module_& m) {
-  define_sparse_for<Offset, Column, std::int32_t>(m);
-  define_sparse_for<Offset, Column, Count>(m);
-  define_sparse_for<Offset, Column, float>(m);
-  define_sparse_for<Offset, Column, double>(m);
-}
-
 template <class Dual>
 void define_for(nb::module_& m) {
   m.def("match_changed", &match_changed<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
@@ -71,11 +35,8 @@ void define_for(nb::module_& m) {
 
 }  // namespace
 
-void define_changed_assignment(nb::module_& m) {
+void define_changed(nb::module_& m) {
   define_for<Count>(m);
   define_for<double>(m);
-  define_sparse<std::int32_t, std::int32_t>(m);
-  define_sparse<std::int64_t, std::int32_t>(m);
-  define_sparse<std::int64_t, std::int64_t>(m);
   m.attr("MOST_CHANGED") = BoundedRows::MOST;
 }

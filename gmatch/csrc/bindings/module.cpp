@@ -64,11 +64,13 @@ NB_MODULE(_native, m) {
   nb::register_exception_translator(raise_too_few_threads);
   define_blocks(m);
   define_bottleneck(m);
-  define_changed_assignment(m);
+  define_changed(m);
+  define_changed_sparse(m);
   define_later(m);
   define_magnitudes(m);
   define_nested(m);
   define_matching(m);
+  define_mixed(m);
   define_ranked_assignments(m);
   define_ties(m);
   define_networkx(m);
@@ -81,8 +83,12 @@ NB_MODULE(_native, m) {
   define_small(m);
   define_small_batches(m);
   define_small_sparse(m);
-  define_sparse_assignment(m);
+  define_sparse(m);
+  define_sparse_jv(m);
+  define_sparse_tree(m);
   define_parts(m);
   define_points(m);
-  define_block_passes(m);
+  define_block_scans(m);
+  define_block_picks(m);
+  define_forests(m);
 }

@@ -25,14 +25,16 @@ using namespace nb::literals;
 // The parts of the module. Each is compiled by itself, so that they can be compiled side by side.
 void define_blocks(nb::module_& m);           // the Dulmage-Mendelsohn decomposition
 void define_bottleneck(nb::module_& m);       // dense bottleneck assignment
-void define_changed_assignment(nb::module_& m);  // assignment from a former one
+void define_changed(nb::module_& m);          // dense assignment from a former one
+void define_changed_sparse(nb::module_& m);
 void define_later(nb::module_& m);            // the type of results that make their fields later
 void define_magnitudes(nb::module_& m);       // of duals and costs
 void define_nested(nb::module_& m);           // arrays from nested lists
-void define_matching(nb::module_& m);         // maximum cardinality
+void define_matching(nb::module_& m);         // maximum cardinality by the search
+void define_mixed(nb::module_& m);            // maximum cardinality by serial searches, and by both in turns
 void define_ranked_assignments(nb::module_& m);  // the cheapest assignments in order
 void define_networkx(nb::module_& m);         // graphs of networkx as arrays
-void define_rows(nb::module_& m);          // passes over some rows of costs or points at a time
+void define_rows(nb::module_& m);             // passes over some rows of costs or points at a time
 void define_search(nb::module_& m);           // dense assignment by the search
 void define_shortest_paths(nb::module_& m);   // dense assignment by serial shortest paths
 void define_batches(nb::module_& m);          // batches of dense assignment problems
@@ -41,9 +43,13 @@ void define_ranges(nb::module_& m);           // the range of costs
 void define_small(nb::module_& m);            // the short way of small dense problems
 void define_small_batches(nb::module_& m);
 void define_small_sparse(nb::module_& m);
-void define_sparse_assignment(nb::module_& m);
+void define_sparse(nb::module_& m);           // the arrays of sparse costs
+void define_sparse_jv(nb::module_& m);        // sparse assignment by serial shortest paths
+void define_sparse_tree(nb::module_& m);      // sparse assignment by the search
 void define_ties(nb::module_& m);             // which of several cheapest assignments is the one
-void define_block_passes(nb::module_& m);     // of several ranks
+void define_block_scans(nb::module_& m);      // of several ranks: minima of rows and columns, and near entries
+void define_block_picks(nb::module_& m);      // of several ranks: the entries of a core
+void define_forests(nb::module_& m);          // of several ranks: trees
 void define_parts(nb::module_& m);            // of costs without an assignment
 void define_points(nb::module_& m);           // dense assignment of points, without the matrix
 
@@ -182,7 +188,7 @@ struct AssignmentCall : Call<AssignmentTask<Dual>> {
                                     many_paths}) {}
 };
 
-inline Count team_tile(int threads) { return static_cast<Count>(threads) * HostTeam::TILE; }
+inline Count team_columns(int threads) { return static_cast<Count>(threads) * HostTeam::COLUMNS_AT_ONCE; }
 
 template <class T>
 using CostMatrix = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;

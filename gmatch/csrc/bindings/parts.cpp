@@ -6,10 +6,11 @@
 
 #include "bindings/module.hpp"
 #include "bindings/numpy_arrays.hpp"
+#include "bindings/sparse_arrays.hpp"
 #include "bindings/type_names.hpp"
 #include "cardinality/listed_pairs.hpp"
 #include "cardinality/mixed.hpp"
-#include "serial/shortest_path.hpp"
+#include "serial/row_copies.hpp"
 
 namespace {
 
@@ -203,7 +204,7 @@ nb::tuple part_of_sparse(Array<const Offset> offsets, Array<const Column> column
 }
 
 template <class Offset, class Column, class Cost>
-void define_for_costs(nb::module_& m) {
+void define_for(nb::module_& m) {
   m.def("cover_of_sparse", &cover_of_sparse<Offset, Column, Cost>, "offsets"_a.noconvert(), "columns"_a.noconvert(),
         "costs"_a.noconvert(), "maximize"_a, "num_columns"_a, "threads_for"_a);
   m.def("part_of_sparse", &part_of_sparse<Offset, Column, Cost>, "offsets"_a.noconvert(), "columns"_a.noconvert(),
@@ -211,20 +212,12 @@ void define_for_costs(nb::module_& m) {
         "turned"_a);
 }
 
-template <class Offset, class Column>
-void define_for(nb::module_& m) {
-  define_for_costs<Offset, Column, std::int32_t>(m);
-  define_for_costs<Offset, Column, Count>(m);
-  define_for_costs<Offset, Column, float>(m);
-  define_for_costs<Offset, Column, double>(m);
-}
-
 }  // namespace
 
 void define_parts(nb::module_& m) {
-  define_for<std::int32_t, std::int32_t>(m);
-  define_for<std::int64_t, std::int32_t>(m);
-  define_for<std::int64_t, std::int64_t>(m);
+  each_type_of_sparse([&](auto offset, auto column, auto cost) {
+    define_for<decltype(offset), decltype(column), decltype(cost)>(m);
+  });
   m.def("cover_of_dense", &cover_of_dense, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "threads_for"_a);
   m.def("copy_part", &copy_part, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "rows"_a.noconvert(),
         "columns"_a.noconvert(), "to"_a.noconvert());

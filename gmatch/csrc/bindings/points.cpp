@@ -2,37 +2,21 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings/module.hpp"
+#include "bindings/spaces.hpp"
 #include "points/levels.hpp"
 
 namespace {
 
 using Points = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-template <class Metric>
-std::unique_ptr<points::Space> space_of(const Metric& metric, std::size_t dimension) {
+std::unique_ptr<points::Space> space_with(std::size_t dimension, const std::string& metric, double p) {
   switch (dimension) {
-    case 2: return std::make_unique<points::MetricSpace<Metric, 2>>(metric);
-    case 3: return std::make_unique<points::MetricSpace<Metric, 3>>(metric);
-    case 4: return std::make_unique<points::MetricSpace<Metric, 4>>(metric);
-    case 8: return std::make_unique<points::MetricSpace<Metric, 8>>(metric);
+    case 2: return space_of<2>(metric, p);
+    case 3: return space_of<3>(metric, p);
+    case 4: return space_of<4>(metric, p);
+    case 8: return space_of<8>(metric, p);
   }
   throw nb::value_error("expected points of 2, 3, 4 or 8 coordinates");
-}
-
-std::unique_ptr<points::Space> space_of(const std::string& metric, double p, std::size_t dimension) {
-  if (metric == "minkowski") return space_of(points::Minkowski(p, static_cast<int>(dimension)), dimension);
-  if (metric == "sqeuclidean") return space_of(points::SquaredEuclidean{}, dimension);
-  if (metric == "minus sqeuclidean") return space_of(points::MinusSquaredEuclidean{}, dimension);
-  if (metric == "euclidean") return space_of(points::Euclidean{}, dimension);
-  if (metric == "cityblock") return space_of(points::Cityblock{}, dimension);
-  if (metric == "chebyshev") return space_of(points::Chebyshev{}, dimension);
-  if (metric == "minus cityblock") return space_of(points::MinusCityblock{}, dimension);
-  if (metric == "minus chebyshev") return space_of(points::MinusChebyshev{}, dimension);
-  if (metric == "dot") return space_of(points::Dot{0}, dimension);
-  if (metric == "cosine") return space_of(points::Dot{1}, dimension);
-  // With -x for x it is x y - 1: the cost of "cosine" with its sign changed.
-  if (metric == "dot less 1") return space_of(points::Dot{-1}, dimension);
-  throw nb::value_error(("unknown metric " + metric).c_str());
 }
 
 // The error of powers here or in NumPy, as a share. A pair that costs the limit up to this error may stay free instead.
@@ -42,7 +26,7 @@ constexpr double ROUNDING_OF_POWERS = 0x1p-48;
 nb::dict assign_points(Points x, Points y, const std::string& metric, double p, bool doubled, double limit, bool whole,
                        double unit, Array<const Vertex> start_match, Array<const double> start_v, Array<Vertex> row_match,
                        Array<Vertex> col_match, Array<double> u, Array<double> v, int smallest, int threads, double gap) {
-  const auto space = space_of(metric, p, x.shape(1));
+  const auto space = space_with(x.shape(1), metric, p);
   const double limit_of_pairs = metric == "minkowski" ? limit * (1 - ROUNDING_OF_POWERS) : limit;
   points::Counters counted;
   const HostTeam clock(0, 1, nullptr);

@@ -24,7 +24,7 @@ nb::tuple assign_by_search(AnyMatrix costs, const std::string& stored, bool maxi
     AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, many_paths);
     const auto run = [&](auto edges) {
       using Edges = decltype(edges);
-      return call.run(assignment_workspace_size<Edges>(problem, team_tile(threads)), threads,
+      return call.run(assignment_workspace_size<Edges>(problem, team_columns(threads)), threads,
                       [&](HostTeam& team) { assign<Edges>(team, problem, call.task); });
     };
     if constexpr (!IS_NARROW<Stored>) {
@@ -46,7 +46,7 @@ nb::tuple assign_core(AnyMatrix costs, const std::string& stored, bool maximize,
     AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, true);
     CoreReport report{};
     call.task.report = &report.counters;
-    call.run(core_workspace_size(problem, team_tile(threads)), threads,
+    call.run(core_workspace_size(problem, team_columns(threads)), threads,
              [&](HostTeam& team) { assign_by_core(team, problem, call.task, spread); });
     return to_tuple(report);
   });
@@ -61,7 +61,7 @@ nb::tuple assign_by_slacks(CostMatrix<Cost> costs, bool maximize, nb::handle lim
   const DenseCosts<Cost> problem = dense_costs<Cost>(costs, maximize, limit);
   AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, false);
   auto least = problem.infinite();
-  return call.run(munkres_workspace_size(problem, team_tile(threads)), threads, [&](HostTeam& team) {
+  return call.run(munkres_workspace_size(problem, team_columns(threads)), threads, [&](HostTeam& team) {
     Munkres<Cost, Slack> munkres{problem, call.task};
     munkres.set_up(static_cast<MunkresForm>(form), slacks.data(), &least);
     run_munkres(team, munkres);
@@ -73,7 +73,7 @@ DenseCosts<Stored> of_shape(int num_rows, int num_columns, Stored) {
   return {num_rows, num_columns, nullptr, 0, 0, false, 0};
 }
 
-Count device_tile(int threads) { return static_cast<Count>(threads) * DEVICE_TILE; }
+Count device_columns(int threads) { return static_cast<Count>(threads) * DEVICE_COLUMNS_AT_ONCE; }
 
 // Calls function(edges, costs) for edges of that name in the catalogue.
 template <class Function>
@@ -92,7 +92,7 @@ Count with_search(int num_rows, int num_columns, const std::string& cost, const 
 Count gpu_assignment_workspace_size(int num_rows, int num_columns, int threads, const std::string& cost,
                                     const std::string& edges) {
   return with_search(num_rows, num_columns, cost, edges, [&](auto search, const auto& costs) {
-    return assignment_workspace_size<decltype(search)>(costs, device_tile(threads));
+    return assignment_workspace_size<decltype(search)>(costs, device_columns(threads));
   });
 }
 
@@ -100,23 +100,24 @@ Count gpu_batch_workspace_size(int num_rows, int num_columns, int threads, const
                                const std::string& edges) {
   if (edges == "ShortestPaths") {
     return with_stored_type(cost, [&](auto entry) {
-      return batch_workspace_size<ShortestPaths<decltype(entry)>>(of_shape(num_rows, num_columns, entry), device_tile(threads));
+      const auto costs = of_shape(num_rows, num_columns, entry);
+      return batch_workspace_size<ShortestPaths<decltype(entry)>>(costs, device_columns(threads));
     });
   }
   return with_search(num_rows, num_columns, cost, edges, [&](auto search, const auto& costs) {
-    return batch_workspace_size<decltype(search)>(costs, device_tile(threads));
+    return batch_workspace_size<decltype(search)>(costs, device_columns(threads));
   });
 }
 
 Count gpu_core_workspace_size(int num_rows, int num_columns, int threads, const std::string& cost) {
   return with_stored_type(cost, [&](auto entry) {
-    return core_workspace_size(of_shape(num_rows, num_columns, entry), device_tile(threads));
+    return core_workspace_size(of_shape(num_rows, num_columns, entry), device_columns(threads));
   });
 }
 
 Count gpu_munkres_workspace_size(int num_rows, int num_columns, int threads, const std::string& cost) {
   return with_cost(cost, [&](auto entry) {
-    return munkres_workspace_size(of_shape(num_rows, num_columns, entry), device_tile(threads));
+    return munkres_workspace_size(of_shape(num_rows, num_columns, entry), device_columns(threads));
   });
 }
 

@@ -1,11 +1,11 @@
-// serial_solvers.hpp: the serial solvers of dense costs that several parts of the module call. serial.cpp compiles them once.
+// serial_solvers.hpp: the serial solvers of dense costs that several parts of the module call. They are compiled once.
 #pragma once
 #include <optional>
 #include <vector>
 
 #include "serial/core_search.hpp"
 #include "serial/only_optimum.hpp"
-#include "serial/shortest_path.hpp"
+#include "serial/stored_shortest_paths.hpp"
 
 // Matches all rows at the least cost, also of integers that are too far from zero for the marks of the serial method.
 template <class Stored>
@@ -22,7 +22,8 @@ Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
                                int threads, const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result,
                                CoreCounters& counted);
 
-// The types of costs whose solvers are compiled in serial.cpp: `compiled` is `template` there, and `extern template` elsewhere.
+// The types of costs whose solvers are compiled once, each in a unit of its own, such as serial_int32.cpp: `compiled` is
+// `template` there, and `extern template` elsewhere.
 #define GMATCH_SERIAL_SOLVERS(compiled)                   \
   GMATCH_SERIAL_SOLVERS_OF(compiled, std::int32_t, Count) \
   GMATCH_SERIAL_SOLVERS_OF(compiled, Count, Count)        \

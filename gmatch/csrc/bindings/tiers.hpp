@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "bindings/module.hpp"
+#include "serial/row_copies.hpp"
 #include "serial/tiers.hpp"
 
 // Solves costs in tiers, of which the duals of a solution hide some, or from the solution of `lowered` costs; see

@@ -24,21 +24,6 @@ struct Task {
   FIELDS(Task, matching, reached, journal, workspace, progress, report, start, shortest_only)
 };
 
-// Sets the options of a forest, before it is carved.
-//   SpeculativeForest::from_noted_ends is the paper's APsB-GPUBFS-WR.
-//   A row of d edges makes at most d / EDGES_OF_PIECE pieces beside the first.
-template <class Edges, bool WITH_ROOTS>
-DEVICE void set_up(SpeculativeForest<WITH_ROOTS>& forest, Count, bool shortest_only) {
-  forest.from_noted_ends = shortest_only;
-}
-template <class Edges, bool WITH_ROOTS>
-DEVICE void set_up(ClaimedForest<WITH_ROOTS>& forest, Count num_edges, bool) {
-  forest.room_for_pieces = num_edges / Edges::EDGES_OF_PIECE;
-  forest.leaves_stragglers = WITH_ROOTS;
-}
-template <class Edges>
-DEVICE void set_up(OrderedForest&, Count, bool) {}
-
 template <class Edges>
 using FirstFit = CheapMatching<Edges, StoredOrder>;
 template <class Edges>
@@ -163,7 +148,7 @@ DEVICE void match_cardinality(Team& team, Edges edges, const Task& task) {
   Workspace workspace(task.workspace);
   Forest forest{};
   forest.matching = task.matching;
-  set_up<Edges>(forest, edges.num_edges(), task.shortest_only);
+  forest.template set_up<Edges>(edges.num_edges(), task.shortest_only);
   forest.carve(workspace);
   run_phases(steps, forest, edges, task.shortest_only, task.journal, *task.report);
   report_matching(team, forest, task);
@@ -187,7 +172,7 @@ DEVICE Count workspace_size(Start start, Matching matching, Count num_edges) {
   Workspace for_search(nullptr);
   Forest forest{};
   forest.matching = matching;
-  set_up<Edges>(forest, num_edges, false);
+  forest.template set_up<Edges>(num_edges, false);
   forest.carve(for_search);
   return for_start > for_search.used() ? for_start : for_search.used();
 }

@@ -64,7 +64,7 @@ DEVICE void find_least_of_rows(Team& team, const DenseCosts<Stored>& costs,
 // columns first_column + t * lanes for t < TILE. Returns into how many shares rows are cut, at most `most`.
 template <class Team, class Use>
 DEVICE Vertex each_tile_of_block(const Team& team, Vertex num_columns, Count count, Count most, Use use) {
-  const Count width = static_cast<Count>(Team::TILE) * team.lanes(), tiles = (num_columns + width - 1) / width;
+  const Count width = static_cast<Count>(Team::COLUMNS_AT_ONCE) * team.lanes(), tiles = (num_columns + width - 1) / width;
   const Count groups = team.size() / team.lanes();
   // Each lane group gets about 4 tiles, so that groups end together. 1 tile is slower for 1024 columns, 16 tiles for up to 4096
   // columns: benchmarks/log/core_gpu.md, "Thresholds measured again". A share has at least the 4 rows that a group reads at once
@@ -89,7 +89,7 @@ DEVICE void find_least_of_columns(Team& team, const DenseCosts<Stored>& costs,
                                   const typename DenseCosts<Stored>::Dual* u,
                                   typename DenseCosts<Stored>::Dual* least, Count* places) {
   using Dual = typename DenseCosts<Stored>::Dual;
-  constexpr int TILE = Team::TILE, AT_ONCE = Team::AT_ONCE;
+  constexpr int TILE = Team::COLUMNS_AT_ONCE, AT_ONCE = Team::AT_ONCE;
   team.each(costs.num_columns, [&](Count column) { places[column] = order_of(costs.infinite()); });
   team.sync();
   each_tile_of_block(team, costs.num_columns, costs.num_rows, costs.num_rows, [&](Vertex first, Count, Count begin, Count end) {
@@ -335,7 +335,7 @@ template <class Team, class Stored>
 DEVICE Count expand_frontier(Team& team, const DenseCosts<Stored>& costs, const Vertex* rows, Count length,
                             const Forest<typename DenseCosts<Stored>::Dual>& forest) {
   using Dual = typename DenseCosts<Stored>::Dual;
-  constexpr int TILE = Team::TILE, AT_ONCE = Team::AT_ONCE;
+  constexpr int TILE = Team::COLUMNS_AT_ONCE, AT_ONCE = Team::AT_ONCE;
   const Count columns = costs.num_columns;
   const Dual* const v = forest.v + forest.first_column;
   lower_far_labels(team, rows, length, forest);

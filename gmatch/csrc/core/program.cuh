@@ -197,7 +197,7 @@ DEVICE void assign_by_core(Team& team, const DenseCosts<Stored>& costs,
 }
 
 template <class Stored>
-DEVICE Count core_workspace_size(const DenseCosts<Stored>& costs, Count team_tile) {
+DEVICE Count core_workspace_size(const DenseCosts<Stored>& costs, Count team_columns) {
   Workspace workspace(nullptr);
   Core<Stored> core = core_of(costs);
   core.carve(workspace);
@@ -207,7 +207,7 @@ DEVICE Count core_workspace_size(const DenseCosts<Stored>& costs, Count team_til
   Count most = for_auction.used();
   const Count for_core = search_workspace_size(core);
   most = for_core > most ? for_core : most;
-  const Count for_dense = assignment_workspace_size<TightEdges<Stored>>(costs, team_tile);
+  const Count for_dense = assignment_workspace_size<TightEdges<Stored>>(costs, team_columns);
   most = for_dense > most ? for_dense : most;
   return workspace.used() + most;
 }

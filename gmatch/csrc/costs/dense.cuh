@@ -60,6 +60,13 @@ DEVICE double beyond_all(double) { return 1e308 * 10; }
 DEVICE bool is_forbidden(long long) { return false; }
 DEVICE bool is_forbidden(double cost) { return cost == beyond_all(cost); }
 
+// Rounding may leave the slack of a float below zero.
+template <class Dual>
+DEVICE Dual slack_of(Dual cost, Dual u_of_row, Dual v_of_column) {
+  const Dual slack = cost - u_of_row - v_of_column;
+  return slack > 0 ? slack : 0;
+}
+
 // Whether a slack that should be zero is zero, up to a few roundings.
 DEVICE bool is_rounding(long long slack, long long, long long) { return slack == 0; }
 DEVICE bool is_rounding(double slack, double u_of_row, double v_of_column) {

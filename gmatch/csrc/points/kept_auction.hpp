@@ -17,6 +17,7 @@
 
 #include "costs/sparse.cuh"
 #include "points/tree.hpp"
+#include "serial/auction.hpp"
 #include "team/host_threads.hpp"
 
 namespace points {
@@ -63,8 +64,8 @@ class KeptAuction {
       bids_left -= static_cast<Count>(free_.size());
       num_bids_ += static_cast<Count>(free_.size());
       poll_.spend(Count{ENTRIES_OF_A_BID} * free_.size());
-      sweep(free_, epsilon, [&](Vertex row) { return least_two(row, [&](Vertex column) { return v_[column]; }); },
-            [](Vertex, Vertex) { return true; });
+      const auto price = [&](Vertex column) { return v_[column]; };
+      sweep(free_, epsilon, price, [](Vertex, Vertex) { return true; });
     }
   }
 
@@ -73,11 +74,10 @@ class KeptAuction {
 
  private:
   // benchmarks/log/points.md, "Thresholds measured again". BIDS_PER_ROW of 8 and 15 take 1.02 to 1.05 times as long, and 240 are
-  // as fast. So are FEW of 500 to 40,000, PATIENCE of 0 to 8, and AHEAD of 2 to 32.
+  // as fast. So are FEW of 500 to 40,000, and PATIENCE of 0 to 8.
   static constexpr int BIDS_PER_ROW = 60;  // bids of a phase, for each row; then the phase ends
   static constexpr int FEW = 10000;   // free rows are few at 1 in 10,000
   static constexpr int PATIENCE = 2;  // bids for each row of the problem, once few are free
-  static constexpr std::size_t AHEAD = 8;  // rows by which a bid looks ahead in memory
   static constexpr int ENTRIES_OF_A_BID = 64;  // entries that a bid counts for, see Poll
 
   // benchmarks/log/points.md, "An auction in blocks, which bid side by side".
@@ -95,10 +95,6 @@ class KeptAuction {
     std::size_t num_waiting = 0;
 
     bool has(Vertex column) const { return static_cast<unsigned>(column - first) < size; }
-  };
-  struct LeastTwo {
-    double least, second;
-    Vertex best;
   };
 
   Vertex num_blocks() const { return static_cast<Vertex>(blocks_.size()); }
@@ -136,14 +132,14 @@ class KeptAuction {
     for (Vertex row = block.first; row < block.first + static_cast<Vertex>(block.size); ++row) {
       seen_[row] = v_[row];
       double own = FAR;
-      const LeastTwo found = least_two(row, [&](Vertex column) { return v_[column]; });
+      const Offer found = best_offer(costs_, row, [&](Vertex column) { return v_[column]; });
       for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
         if (costs_.column(edge) == mate_[row]) own = costs_.at(edge) - v_[mate_[row]];
       }
       if (own <= found.least + epsilon && own < FAR) continue;
       if (mate_[row] != NONE) owner_[mate_[row]] = NONE;
       mate_[row] = NONE;
-      block.leave.push_back({block_of(found.best), row});
+      block.leave.push_back({block_of(found.column), row});
     }
     sort_by_block(block);
   }
@@ -161,7 +157,7 @@ class KeptAuction {
       team.spend(Count{ENTRIES_OF_A_BID} * block.rows.size());
       const double *const here = v_, *const elsewhere = seen_.data();
       const auto price = [&](Vertex column) { return (block.has(column) ? here : elsewhere)[column]; };
-      sweep(block.rows, epsilon, [&](Vertex row) { return least_two(row, price); }, [&](Vertex row, Vertex best) {
+      sweep(block.rows, epsilon, price, [&](Vertex row, Vertex best) {
         if (!block.has(best)) {
           block.leave.push_back({block_of(best), row});
           return false;
@@ -186,39 +182,20 @@ class KeptAuction {
     block.bids_so_far = block.bids;
   }
 
-  // Each of some rows bids once, if it may. The rows that they displace take their places in the list.
-  template <class Look, class MayBid>
-  void sweep(std::vector<Vertex>& rows, double epsilon, const Look& look, const MayBid& may_bid) {
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (i + AHEAD < rows.size()) prefetch(rows[i + AHEAD]);
-      const LeastTwo found = look(rows[i]);
-      if (!may_bid(rows[i], found.best)) continue;
-      const Vertex turned_out = bid(rows[i], found, epsilon);
-      if (turned_out != NONE) rows[kept++] = turned_out;
-    }
-    rows.resize(kept);
-  }
-
-  template <class Price>
-  LeastTwo least_two(Vertex row, const Price& price) const {
-    LeastTwo found{FAR, FAR, NONE};
-    for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
-      const double here = costs_.at(edge) - price(costs_.column(edge));
-      if (here < found.least) {
-        found = {here, found.least, costs_.column(edge)};
-      } else {
-        found.second = std::min(found.second, here);
-      }
-    }
-    return found;
+  // Each of some rows bids once, if it may.
+  template <class Price, class MayBid>
+  void sweep(std::vector<Vertex>& rows, double epsilon, const Price& price, const MayBid& may_bid) {
+    bid_once(rows, [&](Vertex row) { prefetch(row); }, [&](Vertex row) {
+      const Offer found = best_offer(costs_, row, price);
+      return may_bid(row, found.column) ? bid(row, found, epsilon) : NONE;
+    });
   }
 
   // Returns the row that is displaced, or NONE.
-  Vertex bid(Vertex row, const LeastTwo& found, double epsilon) {
-    v_[found.best] -= epsilon + (found.second < FAR ? found.second - found.least : 0);
-    mate_[row] = found.best;
-    const Vertex turned_out = std::exchange(owner_[found.best], row);
+  Vertex bid(Vertex row, const Offer& found, double epsilon) {
+    v_[found.column] -= found.bid(epsilon);
+    mate_[row] = found.column;
+    const Vertex turned_out = std::exchange(owner_[found.column], row);
     if (turned_out != NONE) mate_[turned_out] = NONE;
     return turned_out;
   }

@@ -108,6 +108,13 @@ struct ClaimedForest : Trees {
 
   Lists frontiers;
 
+  // For matchings, before it is carved. A row of d edges makes at most d / EDGES_OF_PIECE pieces beside the first.
+  template <class Edges>
+  DEVICE void set_up(Count num_edges, bool) {
+    room_for_pieces = num_edges / Edges::EDGES_OF_PIECE;
+    leaves_stragglers = WITH_ROOTS;
+  }
+
   // keeps_trees: see plant.
   DEVICE void carve(Workspace& workspace, bool keeps_trees = false) {
     predecessor = workspace.take<Vertex>(matching.num_columns);

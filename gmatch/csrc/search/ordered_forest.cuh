@@ -29,6 +29,10 @@ struct OrderedForest {
   Vertex* contested;    // [num_columns] the columns to settle in an odd step
   Vertex* ended;        // [num_rows]    roots whose tree found a path
 
+  // Before it is carved.
+  template <class Edges>
+  DEVICE void set_up(Count, bool) {}
+
   DEVICE void carve(Workspace& workspace) {
     predecessor = workspace.take<Vertex>(matching.num_columns);
     root_of = workspace.take<Vertex>(matching.num_rows);

@@ -29,6 +29,12 @@ struct SpeculativeForest {
   Vertex* root;          // [num_rows]    WITH_ROOTS
   Vertex* predecessor;   // [num_columns]
 
+  // Before it is carved. From noted ends it is the paper's APsB-GPUBFS-WR.
+  template <class Edges>
+  DEVICE void set_up(Count, bool shortest_only) {
+    from_noted_ends = shortest_only;
+  }
+
   DEVICE void carve(Workspace& workspace) {
     level = workspace.take<Vertex>(matching.num_rows);
     if constexpr (WITH_ROOTS) root = workspace.take<Vertex>(matching.num_rows);

@@ -28,10 +28,7 @@ class DenseAuction {
     if (rows_with_spread_ == 0) return false;
     const int typical = static_cast<int>(exponents_ / rows_with_spread_);
     const double finest = std::max(of_places, std::ldexp(1.0, std::ilogb(std::max(-lowest_cost_, highest_cost_)) - PRECISION));
-    for (int bits = FIRST; bits >= LAST; bits -= STEP) {
-      const double epsilon = std::ldexp(1.0, typical + bits);
-      if (!(epsilon > finest) || !auction_.hold_rounds(epsilon, BIDS_PER_ROW)) break;
-    }
+    auction_.hold(std::ldexp(1.0, typical), finest, EPSILONS, BIDS_PER_ROW);
     highest_ = *std::max_element(v_.begin(), v_.end());
     counters_.dual_updates += auction_.num_bids();
     return true;
@@ -52,8 +49,7 @@ class DenseAuction {
  private:
   static constexpr double FAR = std::numeric_limits<double>::infinity();
   // The numbers of this class were measured in benchmarks/log/shortest_paths.md, "Thresholds measured again".
-  // Epsilon in units of the typical spread of a row: powers of two, from 2 ** FIRST to 2 ** LAST.
-  static constexpr int FIRST = 0, LAST = -21, STEP = 3;
+  static constexpr Epsilons EPSILONS{0, -21, 3};  // in units of the typical spread of a row
   static constexpr int PRECISION = 44;  // bits by which costs may exceed epsilon, of the 52 of a double; 36 and 48 are as fast
   static constexpr Vertex LEFT = 200;   // 1 row in 200 may stay free at the end of an epsilon
   static constexpr Count BIDS_PER_ROW = 16;  // for an epsilon; with 4 bids, searches begin from poor duals

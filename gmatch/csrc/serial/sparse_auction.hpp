@@ -35,27 +35,18 @@ class SparseAuction {
     if (rows_with_spread_ <= costs_.num_rows * SPREAD) return false;
     const double spread = typical(spreads_), finest = std::max(std::ldexp(typical(magnitudes_), -PRECISION), least_epsilon());
     SerialAuction<SparseAuction> auction(*this, costs_.num_rows, v_, LEFT);
-    for (int bits = FIRST; bits >= LAST; bits -= STEP) {
-      const double epsilon = std::ldexp(spread, bits);
-      if (!(epsilon > finest) || !auction.hold_rounds(epsilon, BIDS_PER_ROW)) break;
-    }
+    auction.hold(spread, finest, EPSILONS, BIDS_PER_ROW);
     counters_.dual_updates += auction.num_bids();
     return true;
   }
 
   // As SerialAuction asks for it.
   Offer find_offer(Vertex row, const LineVector<double>& v) {
-    Offer offer{FAR, FAR, NONE};
-    const Count begin = costs_.begin(row), end = costs_.end(row);
+    const Count size = costs_.end(row) - costs_.begin(row);
     ++counters_.rows_scanned;
-    counters_.entries_read += end - begin;
-    poll_.spend(end - begin);
-    for (Count edge = begin; edge < end; ++edge) {
-      const Vertex column = costs_.column(edge);
-      const double here = at(edge) - v[column];
-      if (here < offer.least) offer = {here, offer.least, column};
-      else if (here < offer.second) offer.second = here;
-    }
+    counters_.entries_read += size;
+    poll_.spend(size);
+    Offer offer = best_offer(costs_, row, [&](Vertex column) { return v[column]; });
     if constexpr (!KnowsAll<Costs>::value) {
       // A row does not bid beyond what it knows.
       const double bound = static_cast<double>(costs_.bound(row));
@@ -92,8 +83,7 @@ class SparseAuction {
   // The share of rows that must have no tie for their best column. Three quarters of the rows of continuous costs have none after
   // columns are reduced: each column then has an entry without slack.
   static constexpr double SPREAD = 0.4;
-  // Epsilon, in spreads of a row: powers of two, from 2 ** FIRST to 2 ** LAST.
-  static constexpr int FIRST = 1, LAST = -14, STEP = 3;
+  static constexpr Epsilons EPSILONS{1, -14, 3};  // in spreads of a row
   // Bits by which costs may exceed epsilon: of the 52 of a double few must be left for bids.
   static constexpr int PRECISION = 44;
   // Whole duals gain nothing from a smaller one.

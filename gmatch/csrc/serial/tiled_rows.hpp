@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "serial/rows.hpp"
-#include "serial/shortest_path.hpp"
+#include "serial/row_copies.hpp"
 
 // As CopiedRows, with one difference. An entry and its neighbours in the next rows lie in one line of memory, so that a tile of
 // rows is read in the time of one row. The rows of a tile are there until one of another tile is asked for.

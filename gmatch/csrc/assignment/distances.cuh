@@ -1,0 +1,372 @@
+// distances.cuh: distances of columns from roots along the entries of sparse costs, over slacks, by delta-stepping.
+//
+// The reach grows by a step. Rows within it lower the columns of their entries, in rounds, until no distance within it falls:
+// near rows before far ones. Rows lower columns beyond the reach, too, but the mates of these wait for their step. Distances only
+// fall, and the least wins, in any order.
+//
+// Meyer, Sanders, "Delta-stepping: a parallelizable shortest path algorithm", Journal of Algorithms 49 (2003); with the
+// width of a step fitted to the rounds that it takes.
+#pragma once
+#include "costs/spreads.cuh"
+#include "search/claimed_forest.cuh"
+#include "team/steps.cuh"
+
+template <class Costs>
+struct Distances {
+  using Dual = typename Costs::Dual;
+  // A step of more than MOST_ROUNDS rounds is made narrower, since rows are scanned again and again in it. So is a step whose
+  // rounds have a row for more than 1 lane group in BUSY, since some groups have two rows then. A step of fewer than
+  // FEWEST_ROUNDS rounds is made wider, and so is one whose rounds have a row for fewer than 1 lane group in IDLE: a barrier
+  // costs more than another scan. A fourth to 4 times of each number is within the noise on a GPU and on a host:
+  // benchmarks/log/sparse.md, "Thresholds measured again".
+  static constexpr Vertex MOST_ROUNDS = 48, FEWEST_ROUNDS = 6, IDLE = 16, BUSY = 4;
+  // Rows for each lane group in a step of a team that passes over all columns. With fewer the step is made wider, with more
+  // narrower. Half, 2 and 4 times these are as fast: benchmarks/log/core_gpu.md, "Thresholds measured again".
+  static constexpr Vertex FEWEST_ROWS = 2, MOST_ROWS = 16;
+  // Passes of a round. A pass without a row costs a tenth of a barrier. See benchmarks/log/core_gpu.md, "8, then 64 passes
+  // between two barriers".
+  static constexpr int PASSES_OF_A_ROUND = 64;
+
+  // Sums and minima over all columns. Three of them take turns, as the counters of Progress do.
+  struct Census {
+    Dual least_far, farthest;          // distances: the least beyond the reach of this step, and the largest
+    Dual nearest_free, farthest_free;  // of free columns within it
+    Dual nearest_left;                 // of pairs that the costs leave out
+    Count num_free;                    // of free columns within reach
+    Count rows_scanned, roots;         // since the census before
+  };
+  // A row that lowers columns, and the distance of its own column.
+  struct alignas(8) NearRow {
+    Dual distance;
+    Vertex row, unused;
+  };
+
+  Costs costs;
+  bool many_paths;     // a phase goes on until it reaches half as many free columns as roots; square problems only
+  Dual* u;             // [num_rows]
+  Dual* v;             // [num_columns]
+  Dual* distance;      // [num_columns] from the nearest root, as far as known; final within the reach
+  Dual* scanned;       // [num_columns] the distance from which its mate last lowered columns; for teams that keep a
+                       //               list only if the mate was in a tree that was kept
+  Vertex* near_rows;   // [2][num_rows] other teams: rows whose distance fell within the reach, in this round and the next
+  Vertex* listed;      // [num_columns] other teams: minus the number of the round that its mate was last listed for
+  Census* censuses;    // [3]
+  Dual* nearest_end;   // [1]           the least distance of a free column so far
+  Dual reach;          // this thread's copies; all agree. Distances up to here are lowered further
+  Dual step;
+  Vertex round, turn;
+  Count rounds;
+  Count rows_scanned, entries_read;  // by this thread
+  Count counted;       // rows of the censuses so far
+  Count roots_seen;    // by this thread, since the census before
+
+  DEVICE void carve(Workspace& workspace) {
+    distance = workspace.take<Dual>(costs.num_columns);
+    scanned = workspace.take<Dual>(costs.num_columns);
+    near_rows = workspace.take<Vertex>(2 * static_cast<Count>(costs.num_rows));
+    listed = workspace.take<Vertex>(costs.num_columns);
+    censuses = workspace.take<Census>(3);
+    nearest_end = workspace.take<Dual>(1);
+  }
+
+  // Called once, before the first phase.
+  template <class Team>
+  DEVICE void begin(const Team& team) {
+    step = 0;
+    round = 1;  // no column is listed for it yet, see lower
+    turn = 0;
+    rounds = roots_seen = 0;
+    team.each(costs.num_columns, [&](Count column) { listed[column] = 0; });
+    if (team.rank() == 0) clear(censuses[0]);
+  }
+
+  template <class Team>
+  DEVICE void begin_phase(const Team& team) {
+    reach = UNKNOWN;
+    team.each(costs.num_columns, [&](Count column) { distance[column] = scanned[column] = costs.infinite(); });
+    if (team.rank() == 0) *nearest_end = costs.infinite();
+  }
+
+  // A row at distance zero, and the column by which it is.
+  template <class Team>
+  DEVICE void begin_from(const Team& team, Vertex column) {
+    roots_seen += column == NONE;
+    if (column == NONE) return;
+    scanned[column] = 0;
+    team.lower(&distance[column], Dual{0});
+  }
+
+  // The distance of a row. Other threads may have lowered it in this round.
+  template <class Team>
+  DEVICE Dual distance_of(const Team& team, const ClaimedForest<true>& forest, Vertex row) const {
+    const Vertex column = forest.matching.row_match[row];
+    return column == NONE ? 0 : team.read(&distance[column]);
+  }
+
+  // The reach grows by a step, and rows within it lower the columns of their entries until no distance within it falls.
+  // Returns how many rounds it took.
+  template <class Team>
+  DEVICE Vertex settle_step(Steps<Team>& steps, const ClaimedForest<true>& forest, const Census& all) {
+    const Dual before = reach;
+    if (step == 0) step = (all.farthest - all.least_far) / 8;
+    reach = all.farthest - all.least_far < step ? all.farthest : all.least_far + step;
+    if constexpr (!in_passes<Team>()) list_near(steps, forest, before);
+    return settle(steps, forest);
+  }
+  template <class Team>
+  DEVICE Vertex settle(Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    Vertex rounds_here = 0;
+    if constexpr (in_passes<Team>()) {
+      do ++rounds_here;
+      while (steps.team.any(lower_near_columns(steps, forest)));
+    } else {
+      for (; steps.todo() > 0; ++rounds_here) {
+        lower_listed(steps, forest);
+        if (Team::INPUT_CHANGES && rounds_here > costs.num_rows) break;  // no shortest path has more rows
+      }
+    }
+    rounds += rounds_here;
+    return rounds_here;
+  }
+
+  // Returns whether a column fell whose mate is to be listed or passed.
+  template <class Team>
+  DEVICE bool lower_columns(const Steps<Team>& steps, const ClaimedForest<true>& forest, const NearRow& near) {
+    Team& team = steps.team;
+    const Dual bound = many_paths ? costs.infinite() : team.read(nearest_end);
+    rows_scanned += team.lane() == 0;
+    bool fell = false;
+    constexpr int SIZE = Few<Team>::SIZE;
+    Dual there[SIZE];
+    Vertex mate[SIZE];
+    const auto look = [&](int k, Vertex column) {
+      there[k] = team.read(&distance[column]);
+      mate[k] = team.read(&forest.matching.col_match[column]);
+    };
+    entries_read += each_few(team, near.row, look, [&](const Few<Team>& few) {
+      if constexpr (in_passes<Team>()) {
+        // Distances within reach are lowered at once, before this thread knows whether they fall: other rows wait for them.
+        for (int k = 0; k < SIZE; ++k) {
+          if (few.column[k] == NONE) continue;
+          const Dual here = near.distance + few.slack(k);
+          if (here <= reach && here <= bound) team.lower(&distance[few.column[k]], here);
+        }
+      }
+      for (int k = 0; k < SIZE; ++k) {
+        if (few.column[k] == NONE) continue;
+        const Dual here = near.distance + few.slack(k);
+        if (here >= there[k] || here > bound) continue;
+        fell |= lower(steps, few.column[k], mate[k], here);
+      }
+      return true;
+    });
+    return fell;
+  }
+
+  template <class Team>
+  DEVICE bool lower(const Steps<Team>& steps, Vertex column, Vertex mate, Dual here) {
+    Team& team = steps.team;
+    const bool first = here < team.lower(&distance[column], here);
+    if (mate == NONE) {
+      if (!many_paths) team.lower(nearest_end, here);
+      return false;
+    }
+    if (here > reach) return false;
+    if constexpr (!in_passes<Team>()) {
+      if (first && team.fetch_min(&listed[column], -round) > -round) list(steps, mate);
+    }
+    return true;
+  }
+
+  // Makes the next step wider or narrower, by the census after a step.
+  template <class Team>
+  DEVICE void fit_step(const Team& team, const Census& all, Vertex rounds_before) {
+    const Count groups = team.size() / team.lanes();
+    bool narrow, wide;
+    if constexpr (in_passes<Team>()) {
+      narrow = all.rows_scanned < FEWEST_ROWS * groups;
+      wide = all.rows_scanned > MOST_ROWS * groups;
+    } else {
+      const Count rows = all.rows_scanned / rounds_before;
+      narrow = rounds_before < FEWEST_ROUNDS || rows * IDLE < groups;
+      wide = rounds_before > MOST_ROUNDS || rows * BUSY > groups;
+    }
+    if (narrow) {
+      if (step <= all.farthest) step += step;
+    } else if (wide) {
+      step /= 2;
+    }
+  }
+
+  // `readers` know the distance of the nearest pair that the costs leave out of a row; see readers.cuh.
+  template <class Team, class Readers>
+  DEVICE Census take_census(Team& team, const ClaimedForest<true>& forest, const Readers& readers) {
+    Census here;
+    clear(here);
+    team.each(costs.num_columns, [&](Count column) {
+      const Dual length = distance[column];
+      if (length == costs.infinite()) return;
+      if (length > here.farthest) here.farthest = length;
+      if (length > reach) {
+        if (length < here.least_far) here.least_far = length;
+      } else if (forest.matching.col_match[column] == NONE) {
+        if (length < here.nearest_free) here.nearest_free = length;
+        if (length > here.farthest_free) here.farthest_free = length;
+        ++here.num_free;
+      }
+    });
+    if constexpr (Costs::LEAVES_OUT) {
+      team.each(costs.num_rows, [&](Count row) {
+        const Dual left = readers.distance_left(team, forest, *this, static_cast<Vertex>(row));
+        if (left < here.nearest_left) here.nearest_left = left;
+      });
+    }
+    // Cleared after all threads have left it, and before any thread comes to it.
+    if (team.rank() == 0) clear(censuses[(turn + 1) % 3]);
+    Census& all = censuses[turn % 3];
+    team.min_all(&all.least_far, here.least_far);
+    team.max_all(&all.farthest, here.farthest);
+    team.min_all(&all.nearest_free, here.nearest_free);
+    team.max_all(&all.farthest_free, here.farthest_free);
+    if constexpr (Costs::LEAVES_OUT) team.min_all(&all.nearest_left, here.nearest_left);
+    team.add_all(&all.num_free, here.num_free);
+    team.add_all(&all.rows_scanned, rows_scanned - counted);
+    counted = rows_scanned;
+    team.add_all(&all.roots, roots_seen);
+    roots_seen = 0;
+    turn = (turn + 1) % 3;
+    team.sync();
+    return all;
+  }
+
+  // Some allowed pairs of a row, so that all loads for them are under way at once. NONE past the end.
+  template <class Team>
+  struct Few {
+    static constexpr int SIZE = Team::AT_ONCE > 1 ? StoredRow<Costs>::AT_ONCE : 1;
+    Vertex column[SIZE];
+    Dual cost[SIZE], v_of_column[SIZE], u_of_row;
+
+    DEVICE Dual slack(int k) const { return slack_of(cost[k], u_of_row, v_of_column[k]); }
+  };
+
+  // Calls use(few) for the allowed pairs of a row, shared out over the lanes of a group, until it returns false. Before that
+  // it calls look(k, column), which reads further cells by Team::read, so that all loads are under way at once: see StoredRow.
+  // A place without a pair reads the cells of the first column, which mean nothing. Returns the entries that this lane read.
+  template <class Team, class Look, class Use>
+  DEVICE Count each_few(const Team& team, Vertex row, Look look, Use use) const {
+    constexpr int SIZE = Few<Team>::SIZE;
+    const auto entries = row_of(costs, row);
+    if (!entries.has_places()) return 0;
+    Count inspected = 0;
+    Vertex first = team.lane(), size;
+    bool goes_on = true;
+    NOT_UNROLLED
+    do {
+      Few<Team> few;
+      typename Costs::Cost entry[SIZE];
+      for (int k = 0; k < SIZE; ++k) {
+        const Vertex place = entries.safe(first + k * team.lanes());
+        few.column[k] = entries.column(team, place);
+        entry[k] = entries.entry(team, place);
+      }
+      size = entries.size_of(team);
+      for (int k = 0; k < SIZE; ++k) {
+        const bool is_entry = first + k * team.lanes() < size;
+        few.cost[k] = costs.of_entry(entry[k]);
+        if (!is_entry || is_forbidden(few.cost[k])) few.column[k] = NONE;
+        inspected += is_entry;
+      }
+      for (int k = 0; k < SIZE; ++k) look(k, few.column[k] == NONE ? 0 : few.column[k]);
+      few.u_of_row = team.read(&u[row]);
+      for (int k = 0; k < SIZE; ++k) few.v_of_column[k] = team.read(&v[few.column[k] == NONE ? 0 : few.column[k]]);
+      goes_on = use(few);
+      first += SIZE * team.lanes();
+    } while (goes_on && first < size);
+    return inspected;
+  }
+
+  // visit(column, slack), one after the other.
+  template <class Team, class Visit>
+  DEVICE Count each_entry(const Team& team, Vertex row, Visit visit) const {
+    return each_few(team, row, [](int, Vertex) {}, [&](const Few<Team>& few) {
+      for (int k = 0; k < Few<Team>::SIZE; ++k) {
+        if (few.column[k] != NONE && !visit(few.column[k], few.slack(k))) return false;
+      }
+      return true;
+    });
+  }
+
+  // The least of cost - v that this lane of a group sees in a row.
+  template <class Team>
+  DEVICE Dual least_reduced_cost(const Team& team, Vertex row) const {
+    Dual least = costs.infinite();
+    const auto end = costs.end(row);
+    for (auto edge = costs.begin(row) + team.lane(); edge < end; edge += team.lanes()) {
+      const auto cost = costs.at(edge);
+      if (cost == costs.infinite()) continue;
+      const auto reduced = cost - v[costs.column(edge)];
+      least = reduced < least ? reduced : least;
+    }
+    return least;
+  }
+
+ private:
+  static constexpr Dual UNKNOWN = -1;  // below every distance
+
+  // Whether a round passes over all columns, instead of keeping a list of the columns that fell.
+  template <class Team>
+  static constexpr DEVICE bool in_passes() { return Team::PASSES && Costs::FEW_COLUMNS; }
+
+  // One round of a team that passes over all columns: the next pass sees what fell in this one, without a barrier. Returns
+  // whether this thread saw a distance fall.
+  template <class Team>
+  DEVICE bool lower_near_columns(const Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    Team& team = steps.team;
+    bool fell = false;
+    for (int pass = 0; pass < PASSES_OF_A_ROUND; ++pass) {
+      team.template each_chosen<NearRow>(
+          costs.num_columns,
+          [&](Count column, NearRow& near) {
+            near = {team.read(&distance[column]), forest.matching.col_match[column]};
+            if (near.row == NONE || near.distance > reach || near.distance >= scanned[column]) return false;
+            scanned[column] = near.distance;
+            return true;
+          },
+          [&](Count, const NearRow& near) { fell |= lower_columns(steps, forest, near); });
+    }
+    return fell;
+  }
+
+  // Lists the first rows: all that the step has come to reach.
+  template <class Team>
+  DEVICE void list_near(Steps<Team>& steps, const ClaimedForest<true>& forest, Dual before) const {
+    steps.team.each(costs.num_columns, [&](Count i) {
+      const Vertex column = static_cast<Vertex>(i), mate = forest.matching.col_match[column];
+      if (mate != NONE && distance[column] > before && distance[column] <= reach && distance[column] < scanned[column]) {
+        list(steps, mate);
+      }
+    });
+    steps.end();
+  }
+
+  // One round of a team that keeps a list.
+  template <class Team>
+  DEVICE void lower_listed(Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    const Vertex* rows = near_rows_of(steps.parity());
+    ++round;
+    steps.team.each_group(steps.todo(), [&](Count i) {
+      lower_columns(steps, forest, {distance_of(steps.team, forest, rows[i]), rows[i]});
+    });
+    steps.end();
+  }
+
+  DEVICE Vertex* near_rows_of(int parity) const { return near_rows + parity * static_cast<Count>(costs.num_rows); }
+  template <class Team>
+  DEVICE void list(const Steps<Team>& steps, Vertex row) const {
+    near_rows_of(steps.parity() ^ 1)[steps.append()] = row;
+  }
+
+  DEVICE void clear(Census& census) const {
+    census = {costs.infinite(), 0, costs.infinite(), 0, costs.infinite(), 0, 0, 0};
+  }
+};
