@@ -39,6 +39,8 @@ from .ranks import Ranks, one_rank
 from .window_passes import Tile, WindowPasses
 from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_enough
 
+# CuPy's text for memory of the GPU. What ranks send of an error is its text.
+OF_CUPY = "Out of memory allocating"
 # As `Depth.times`: the most entries that passes pick.
 MOST_PICKED = 2
 REASON = "windows of rows that come to the GPU in each pass: few entries of them are searched"
@@ -53,6 +55,8 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
         If the costs differ from what was promised or from an earlier read, or if they do not take an option.
     Infeasible
         If forbidden pairs leave no assignment.
+    MemoryError
+        If the GPU has no room for the pairs that are searched; or the host, for what it holds.
     """
     duals = duals_to_start_from(type(costs).__name__, options)
     began = perf_counter()
@@ -66,6 +70,12 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
         if part.excess is not None:
             found.u -= part.excess
         result = result_of(one_rank(), block, found if order is None else _in_given_order(found, *order))
+    except MemoryError as error:
+        where = "GPU" if OF_CUPY in str(error) else "host"
+        raise MemoryError(
+            f"the work on costs of shape {costs.shape} needs more memory than the {where} has left: {error}; free "
+            "memory there, or use device='cpu'"
+        ) from error
     finally:
         windows.close()
     if options.gap is not None:
@@ -254,6 +264,7 @@ class GpuWindowPart(MatrixPart):
     def pairs_of_centroids(self) -> Places:
         """Pairs that an assignment can be made of."""
         windows: Any = self._windows
+        assert self.coarse is not None, "it gave the duals"
         rows, columns = self.coarse.pairs(self.shape[0])
         costs = self._minimised(self.here(windows.of.of_pairs(rows, columns)))
         return self.here(rows * self.shape[1] + columns), costs

@@ -36,7 +36,7 @@ ROWS_OF_A_PASS = 1 << 15
 def has_few_coordinates(points: Any) -> bool:
     """Whether there are programs that compute what pairs of such points cost in a pass."""
     most: int = import_module("..backends.point_costs", __package__).DIMENSIONS[-1]
-    return points.x.shape[1] <= most
+    return int(points.x.shape[1]) <= most
 
 
 def slices_of_passes(rows: int) -> Iterator[slice]:
