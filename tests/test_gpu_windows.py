@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy.sparse
 from conftest import GPU
 from fake_gpus import pretend
 from test_windows import FAMILIES, TYPES, Rows, draw_case, total
@@ -11,6 +12,9 @@ from test_windows import FAMILIES, TYPES, Rows, draw_case, total
 import gmatch
 from gmatch import CertificateError, FunctionCosts, Infeasible, InvalidInput, PointCosts, RowWindows, cuda
 from gmatch.backends.block_passes import HeldRows
+from gmatch.backends.protocol import AssignmentStart
+from gmatch.distributed import core
+from gmatch.distributed.coarse_points import GROUP, Coarse, order_of_tree
 from gmatch.distributed.gpu_windows import GpuWindowPart
 from gmatch.problems import gpu_windows, windows
 from gmatch.problems.points import METRICS
@@ -222,6 +226,20 @@ def test_costs_that_a_gpu_fills_are_the_hosts_to_the_bit(metric):
             assert (found == wanted).all()
 
 
+def test_an_error_says_which_memory_is_full(small_windows, monkeypatch):
+    def run_of(error):
+        def run(costs, plan, start=None):
+            raise error
+
+        return run
+
+    points = PointCosts(*np.random.default_rng(3).random((2, 20, 2)))
+    for text, where in (("Out of memory allocating 8 bytes", "GPU"), ("Unable to allocate 8 bytes", "host")):
+        monkeypatch.setattr(core, "run", run_of(MemoryError(text)))
+        with pytest.raises(MemoryError, match=rf"shape \(20, 20\) needs more memory than the {where} has left: {text}"):
+            gmatch.lap(points, device="gpu")
+
+
 def test_what_a_gpu_refuses(gpu, monkeypatch):
     x = np.zeros((3, 2))
     with pytest.raises(InvalidInput, match="both lie on the host, or both on a GPU"):
@@ -253,3 +271,90 @@ def test_what_a_gpu_refuses(gpu, monkeypatch):
     monkeypatch.setattr(gpu_windows, "KEPT", 1 << 62)
     with pytest.raises(InvalidInput, match="the same costs each time"):
         gmatch.lap(costs, device="gpu")
+
+
+def clouds(family, n, d, m=None):
+    rng = np.random.default_rng(FAMILIES_OF_POINTS.index(family))
+    x, y = rng.random((n, d)), rng.random((n if m is None else m, d))
+    if family == "mixture":
+        x, y = (rng.random((5, d))[rng.integers(0, 5, len(p))] + rng.normal(size=p.shape) / 9 for p in (x, y))
+    elif family == "ring":
+        x, y = x - 0.5, (y - 0.5) / np.linalg.norm(y - 0.5, axis=1, keepdims=True)
+    elif family == "far":
+        y[: n // 10] += 100
+    elif family == "grid":
+        x, y = (p * n ** (1 / d) // 1 for p in (x, y))
+    return x, y
+
+
+FAMILIES_OF_POINTS = ["uniform", "mixture", "ring", "far", "grid"]
+
+
+@pytest.mark.parametrize("family", FAMILIES_OF_POINTS)
+@pytest.mark.parametrize("d", [2, 3])
+def test_duals_of_centroids_leave_little_to_do(family, d, small_windows, monkeypatch):
+    """Cores of few pairs hold the assignment after few rounds, also where passes see some rows at a time."""
+    monkeypatch.setattr(gpu_windows, "ROWS_OF_A_PASS", 300)
+    n = 1100
+    costs = PointCosts(*clouds(family, n, d))
+    found = gmatch.lap(costs, device="gpu")
+    gmatch.verify(costs, found)
+    assert np.isclose(found.cost, gmatch.lap(costs).cost, rtol=1e-12)
+    assert found.stats["rounds"] <= 4 and found.stats["core_entries"] < 90 * n
+    assert found.stats["trace"][:3] == ["price", "search", "reprice"]
+    assert found.stats["overpriced"] < (15 if family == "ring" else 1.5) * n
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cityblock", "dot", "cosine"])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_other_metrics_start_from_centroids(metric, maximize, small_windows):
+    rng = np.random.default_rng(12)
+    x, y = rng.normal(size=(2, 333, 3))
+    costs = PointCosts(x, y, metric=metric, maximize=maximize)
+    found = gmatch.lap(costs, device="gpu")
+    gmatch.verify(costs, found)
+    assert np.isclose(found.cost, gmatch.lap(costs).cost, rtol=1e-12)
+
+
+@pytest.mark.parametrize("number", [0, 1, 15, 16, 17, 500, 4097])
+def test_groups_of_points_are_compact(number, gpu):
+    points = np.random.default_rng(number).random((number, 2)) * (1, 3) + 1e3
+    order = order_of_tree(gpu.asarray(points)).get()
+    assert sorted(order.tolist()) == list(range(number))
+    if number > 16 * GROUP:
+        groups = points[order][: number // GROUP * GROUP].reshape(-1, GROUP, 2)
+        area, length = 3 * GROUP / number, np.ptp(groups, axis=1).max(axis=1)  # 3 is the area of all
+        assert np.median(length) < 1.6 * area**0.5
+
+
+@pytest.mark.parametrize("number", [16, 100, 1000])
+def test_pairs_of_centroids_have_an_assignment(number):
+    x, y = np.random.default_rng(number).random((2, number, 2))
+    coarse = Coarse.of(PointCosts(x, y))
+    rows, columns = coarse.pairs(number)
+    graph = scipy.sparse.coo_array((np.ones(len(rows), bool), (rows, columns)), shape=(number, number))
+    assert gmatch.max_matching(graph).size == number
+    assert len(rows) <= 4 * number
+
+
+def test_a_core_is_searched_anew_if_many_rows_are_offered_entries(small_windows, monkeypatch):
+    """By an auction from the last duals. Else the search goes on from the last pairs."""
+    starts = []
+    run = core.run
+
+    def noting(costs, plan, start=None):
+        starts.append(start.kind)
+        found = run(costs, plan, start)
+        if starts[-2:] == [AssignmentStart.REDUCE, AssignmentStart.GIVEN]:  # it mends roundings only
+            assert found.counters["start_size"] > 0.99 * len(found.row_match)
+        return found
+
+    monkeypatch.setattr(core, "run", noting)
+    x, y = clouds("ring", 1100, 3)
+    gmatch.lap(PointCosts(x, y), device="gpu")
+    assert starts[:4] == [AssignmentStart.REDUCE, AssignmentStart.GIVEN] * 2
+    starts.clear()
+    monkeypatch.setattr(core, "PART_ANEW", 0)
+    found = gmatch.lap(PointCosts(x, y), device="gpu")
+    assert starts[:2] == [AssignmentStart.REDUCE, AssignmentStart.GIVEN] and set(starts[2:]) == {AssignmentStart.GIVEN}
+    gmatch.verify(PointCosts(x, y), found)

@@ -332,7 +332,9 @@ POINT_COSTS = Program(
 )
 POINT_PASSES = Program(
     source="programs/point_passes.cu",
-    entries=dict.fromkeys(("price_points_grid", "overpriced_points_grid", "costs_of_places_grid"), "512"),
+    entries=dict.fromkeys(
+        ("price_points_grid", "overpriced_points_grid", "least_of_points_grid", "costs_of_places_grid"), "512"
+    ),
     structs=("PointPairs",),
     macros={"TERMS": "{terms}", "COORDINATES": "{coordinates}"},
     title="point-passes-{metric}-{coordinates}",

@@ -17,6 +17,8 @@ POINT_WINDOW, POINT_PAIRS = Layout("PointWindow"), Layout("PointPairs")
 # Numbers of coordinates that passes over pairs are compiled for. Other points are filled up with zeros, which change no
 # cost. Points of more coordinates do not fit into registers.
 DIMENSIONS = tuple(int(words["coordinates"]) for words in COORDINATES)
+# Columns of a tile: see Tiles in csrc/points/pairs.cuh.
+TILE = 32
 
 
 class PointsOnGPU:
@@ -50,20 +52,26 @@ class PointsOnGPU:
 
     def passes(self, rows: slice, maximize: bool, limit: float | None) -> PointPasses:
         """Passes over the pairs of some x and all y, if there are few coordinates."""
-        return PointPasses(self._filled_up[0][rows], self._filled_up[1], (self._metric, self._p), maximize, limit)
+        x, *columns = self._filled_up
+        return PointPasses((x[rows], *columns), (self._metric, self._p), maximize, limit)
 
     @cached_property
-    def _filled_up(self) -> tuple[Any, Any]:
+    def _filled_up(self) -> tuple[Any, Any, Any]:
+        """Points of a number of coordinates that there is a program for, and the boxes of the columns."""
         coordinates = self._x.shape[1]
         more = next(size for size in DIMENSIONS if size >= coordinates) - coordinates
-        return cupy.pad(self._x, ((0, 0), (0, more))), cupy.pad(self._y, ((0, more), (0, 0)))
+        x, y = cupy.pad(self._x, ((0, 0), (0, more))), cupy.pad(self._y, ((0, more), (0, 0)))
+        in_tiles = cupy.pad(y, ((0, 0), (0, -y.shape[1] % TILE)), mode="edge").reshape(len(y), -1, TILE)
+        return x, y, cupy.stack([in_tiles.min(axis=2), in_tiles.max(axis=2)], axis=1)
 
 
 class PointPasses:
     """The passes of `BlockPasses` that a core needs, over all pairs of points, without a window of what they cost."""
 
-    def __init__(self, x: Any, y: Any, metric: tuple[str, float], maximize: bool, limit: float | None) -> None:
-        self._arrays = x, y
+    def __init__(
+        self, clouds: tuple[Any, Any, Any], metric: tuple[str, float], maximize: bool, limit: float | None
+    ) -> None:
+        x, y, self._boxes = self._arrays = clouds
         self._shape = len(x), y.shape[1]
         self._words = {"metric": metric[0], "coordinates": x.shape[1]}
         self._device = cupy.cuda.Device()
@@ -72,17 +80,29 @@ class PointPasses:
             sign=-1.0 if maximize else 1.0, limit=np.inf if limit is None else float(limit),
         )  # fmt: skip
 
+    def least_of_rows(self, rows: Any, v: Any, covered: Any = None) -> tuple[Any, Any]:
+        """Of all rows. No column may be covered."""
+        assert covered is None, "passes over pairs leave no column out"
+        least, nearest = cupy.empty(self._shape[0], np.float64), cupy.empty(self._shape[0], np.int32)
+        self._run("least_of_points_grid", self._boxes, v, _tops(v), least, nearest)
+        return least, nearest
+
     def price(self, rows: Any, v: Any, depth: Depth) -> Picks:
         most = STRATA * _native.PICKED_ON_GPU
         sizes, columns = self._lists(most)
-        self._run("price_points_grid", v, sizes, columns)
+        minima, chosen, *_ = depth.pick()
+        wanted = np.int32(min(chosen * STRATA // minima, STRATA - 1))
+        self._run("price_points_grid", self._boxes, v, _tops(v), wanted, sizes, columns)
         return self._picks(sizes, columns, most)
 
     def overpriced(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
-        """The worst pair of each stratum of each row, and the least cost - v of all rows as bounds, on the GPU."""
+        """The worst pair of each stratum of each row.
+
+        Bounds, on the GPU, are the least cost - v of each row, or u if none is less.
+        """
         sizes, columns = self._lists(STRATA)
         least = cupy.empty(self._shape[0], np.float64)
-        self._run("overpriced_points_grid", u, v, least, sizes, columns)
+        self._run("overpriced_points_grid", self._boxes, u, v, _tops(v), least, sizes, columns)
         picks = self._picks(sizes, columns, STRATA)
         return picks._replace(overpriced=len(picks.places), bounds=least)
 
@@ -101,3 +121,8 @@ class PointPasses:
         words = Words(0)
         blocks = resident_blocks(kernel, GRID_BLOCK_SIZE, self._device)
         kernel((blocks,), (GRID_BLOCK_SIZE,), (self._pairs, *arguments, words.arrivals))
+
+
+def _tops(v: Any) -> Any:
+    """The largest v of each tile."""
+    return cupy.pad(v, (0, -len(v) % TILE), constant_values=-np.inf).reshape(-1, TILE).max(axis=1)

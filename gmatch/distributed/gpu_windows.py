@@ -20,24 +20,29 @@ from ..assignment.request import Options
 from ..backends import backend_for
 from ..backends.block_passes import Depth, Picks
 from ..methods import assignment_method_of
-from ..problems.gpu_windows import FilledWindows, GpuWindows
+from ..problems.gpu_windows import FilledWindows, GpuWindows, has_few_coordinates, slices_of_passes
 from ..problems.limits import blocks_of, minimised
 from ..problems.points import PointCosts
 from ..problems.windows import SAMPLED_ON_GPU, CheckedWindows, WindowCosts, rows_of_sample
 from ..result import STEPS, Assignment
 from . import core
 from .classical import classical
+from .coarse_points import Coarse, order_of_tree
 from .core import Passes, by_core
 from .found import Found
 from .gpu_prices import prices_on_gpu
-from .lap import given_duals, result_of
+from .lap import result_of
 from .margins import Margins
 from .part import Cut, MatrixPart, Part, Places
 from .point_windows import PointBlock
 from .ranks import Ranks, one_rank
 from .window_passes import Tile, WindowPasses
-from .windows import TOO_FAR, duals_to_start_from, is_near_enough
+from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_enough
 
+# CuPy's text for memory of the GPU. What ranks send of an error is its text.
+OF_CUPY = "Out of memory allocating"
+# As `Depth.times`: the most entries that passes pick.
+MOST_PICKED = 2
 REASON = "windows of rows that come to the GPU in each pass: few entries of them are searched"
 
 
@@ -50,22 +55,27 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
         If the costs differ from what was promised or from an earlier read, or if they do not take an option.
     Infeasible
         If forbidden pairs leave no assignment.
+    MemoryError
+        If the GPU has no room for the pairs that are searched; or the host, for what it holds.
     """
     duals = duals_to_start_from(type(costs).__name__, options)
     began = perf_counter()
-    windows = _windows_of(costs)
+    windows, order = _windows_of(costs)
     try:
         block = PointBlock(costs) if isinstance(costs, PointCosts) else _checked(costs, windows)
         checked = perf_counter() - began
         part = GpuWindowPart(block, windows, options.gap)
-        v = given_duals(block, duals)
-        if v is not None and block.limit is not None:
-            # Duals of a cheapest assignment differ by no more than this. Larger ones would only round what pairs cost.
-            v = (v - v.max(initial=v.min(initial=0))).clip(min(0, block.lowest - block.limit))
-        found, reason = _solved(part, v)
+        v = duals_within_limit(block, duals)
+        found, reason = _solved(part, v if order is None or v is None else v[order[1]])
         if part.excess is not None:
             found.u -= part.excess
-        result = result_of(one_rank(), block, found)
+        result = result_of(one_rank(), block, found if order is None else _in_given_order(found, *order))
+    except MemoryError as error:
+        where = "GPU" if OF_CUPY in str(error) else "host"
+        raise MemoryError(
+            f"the work on costs of shape {costs.shape} needs more memory than the {where} has left: {error}; free "
+            "memory there, or use device='cpu'"
+        ) from error
     finally:
         windows.close()
     if options.gap is not None:
@@ -81,11 +91,29 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
     return result.moved(mover_to(costs.lies_on if isinstance(costs, PointCosts) else "cpu"))
 
 
-def _windows_of(costs: WindowCosts | PointCosts) -> GpuWindows:
-    """Windows of the costs. Points are turned so that the problem has at most as many rows as columns."""
+def _windows_of(costs: WindowCosts | PointCosts) -> tuple[GpuWindows, Any]:
+    """Windows of the costs. Points are turned so that the problem has at most as many rows as columns.
+
+    Points of few coordinates come in the order of a tree, so that a pass skips most pairs. Then the order, as numbers
+    of the rows and of the columns, comes second; else None.
+    """
     if not isinstance(costs, PointCosts):
-        return costs.on_gpu()
-    return FilledWindows(costs.turned() if costs.shape[0] > costs.shape[1] else costs)
+        return costs.on_gpu(), None
+    points = costs.turned() if costs.shape[0] > costs.shape[1] else costs
+    if not has_few_coordinates(points):
+        return FilledWindows(points), None
+    here = mover_to("gpu")
+    rows, columns = (to_host(order_of_tree(here(cloud))) for cloud in (points.x, points.y))
+    return FilledWindows(points.some(rows, columns)), (rows, columns)
+
+
+def _in_given_order(found: Found, rows: Any, columns: Any) -> Found:
+    """The solution with rows and columns as they were before `some(rows, columns)`."""
+    u, v, row_match = np.empty_like(found.u), np.empty_like(found.v), np.empty_like(found.row_match)
+    u[rows], v[columns] = found.u, found.v
+    row_match[rows] = np.where(found.row_match < 0, -1, columns[found.row_match])
+    found.u, found.v, found.row_match = u, v, row_match
+    return found
 
 
 def _checked(costs: WindowCosts, windows: Any) -> CheckedWindows:
@@ -128,6 +156,7 @@ class GpuWindowPart(MatrixPart):
         Part.__init__(self, block, Cut(slice(0, shape[0]), slice(0, shape[1]), shape), "gpu")
         self.block, self.threads, self.share = block, 1, 1.0
         self.gap, self.excess = gap, None
+        self.bids_from_duals = self.dual_type is np.float64  # whole numbers keep their type
         self._offered: list[Places] = []
         if isinstance(block, CheckedWindows):
             block.entries_of_core = self.entries_of
@@ -135,6 +164,7 @@ class GpuWindowPart(MatrixPart):
         self.passes: Any = self._over_windows(block.limit)
         self._uncut = self._over_windows(getattr(block, "cut", None))
         self._pairs: Any = None
+        self.coarse: Coarse | None = None
         if isinstance(windows, FilledWindows) and windows.by_pairs:
             passes_of, options = windows.points.passes, (block.maximize, block.limit)
             self._pairs = WindowPasses(
@@ -209,6 +239,43 @@ class GpuWindowPart(MatrixPart):
                 number += int((self._minimised(tile.costs[own][:, ~inside[tile.columns]]) < self.far).sum())
         return number
 
+    def duals_of_centroids(self) -> Any:
+        """Duals of the columns: what the duals of the rows' centroids leave them. None for others than points."""
+        windows: Any = self._windows
+        if self._pairs is None or self.limit is not None or self.shape[0] < self.shape[1]:
+            return None
+        self.coarse = Coarse.of(windows.of)
+        if self.coarse is None:
+            return None
+        to_rows = windows.on_gpu(windows.of.y, self.coarse.points.x)
+        return np.concatenate(
+            [to_host(self._least_of(to_rows, some, self.here(self.coarse.u))) for some in self._some()]
+        )
+
+    def picked_by_columns(self, u: Any) -> Iterator[Places]:
+        """The best pairs of each column by cost - u."""
+        windows: Any = self._windows
+        turned, width = windows.on_gpu(windows.of.y, windows.of.x), self.shape[1]
+        for some in self._some():
+            picks = turned.passes(some, self.block.maximize, self.limit).price(None, u, Depth(0, 1.0))
+            columns, rows = divmod(picks.places, self.shape[0])
+            yield rows * width + columns + some.start, picks.costs
+
+    def pairs_of_centroids(self) -> Places:
+        """Pairs that an assignment can be made of."""
+        windows: Any = self._windows
+        assert self.coarse is not None, "it gave the duals"
+        rows, columns = self.coarse.pairs(self.shape[0])
+        costs = self._minimised(self.here(windows.of.of_pairs(rows, columns)))
+        return self.here(rows * self.shape[1] + columns), costs
+
+    def _some(self) -> Iterator[slice]:
+        return slices_of_passes(self.shape[1])
+
+    def _least_of(self, points: Any, rows: slice, v: Any) -> Any:
+        passes = points.passes(rows, self.block.maximize, self.limit)
+        return passes.least_of_rows(self.xp.arange(rows.stop - rows.start, dtype=np.int32), v)[0]
+
     def prices(self, have_misled: bool = False) -> Any:
         """Duals of the columns, by which entries are picked. If they `have_misled`, they take more steps."""
         block, unit = self.block, 1.0
@@ -237,8 +304,25 @@ class GpuWindowPart(MatrixPart):
 
 
 def start(ranks: Ranks, part: Any, v: Any) -> Any:
-    """As `core.start`: given duals, or prices from some rows."""
-    return part.prices() if v is None else v.astype(part.dual_type)
+    """As `core.start`: given duals, duals of centroids, or prices from some rows."""
+    if v is not None:
+        return v.astype(part.dual_type)
+    v = part.duals_of_centroids()
+    return part.prices() if v is None else v
+
+
+def price(part: GpuWindowPart, v: Any, times: int) -> Places:
+    """As `core.price`. By duals of centroids columns pick pairs, too, and few of each row and column are enough.
+
+    By other duals rows pick up to 128 entries, whatever `times` is: duals from a sample are rough.
+    """
+    if part.coarse is None:
+        return core.price(part, v, MOST_PICKED)
+    u, _ = part.for_core.least_of_rows(part.all_rows(), part.here(v))
+    offers = [core.price(part, v, 0), *part.picked_by_columns(u), part.pairs_of_centroids()]
+    keys, costs = (part.xp.concatenate(parts) for parts in zip(*offers, strict=True))
+    keys, first = part.xp.unique(keys, return_index=True)
+    return keys, costs[first]
 
 
 def start_again(ranks: Ranks, part: Any) -> Any:
@@ -261,4 +345,4 @@ def overpriced(part: GpuWindowPart, u: Any, v: Any) -> tuple[int, Places]:
     return picks.overpriced, part.places(picks)
 
 
-PASSES = Passes(start, core.price, overpriced, core.outside, start_again)
+PASSES = Passes(start, price, overpriced, core.outside, start_again)

@@ -45,6 +45,8 @@ class Part:
 
     passes: PassesOverRows
     margins: Margins
+    bids_from_duals = False
+    """Whether the solver of the core holds an auction from duals that are known."""
 
     def __init__(self, block: RowsOfCosts, cut: Cut, device: Device = "cpu") -> None:
         self.block, (self.rows, self.columns, self.shape) = block, cut

@@ -29,13 +29,13 @@ from ..problems.windows import rows_of_sample
 from ..result import STEPS, Assignment
 from .core import Passes, by_core
 from .found import Found
-from .lap import given_duals, result_of
+from .lap import result_of
 from .margins import ROUNDINGS, MarginsOfCore
 from .part import Places
 from .ranks import one_rank
 from .sampled import prices_of
 from .whole_part import Triples, WholePart
-from .windows import duals_to_start_from, is_near_enough, start
+from .windows import duals_to_start_from, duals_within_limit, is_near_enough, start
 
 REASON = "points of many coordinates: passes by matrix products, and few pairs are searched"
 BRUTE_FORCE = "points without trees: passes over all pairs, and few of them are searched"
@@ -62,10 +62,7 @@ def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
     block = PointBlock(costs)
     part = PointPart(block)
     part.gap = gap
-    v = given_duals(block, duals)
-    if v is not None and block.limit is not None:
-        # Duals of a cheapest assignment differ by no more than this. Larger ones would only round what pairs cost.
-        v = (v - v.max(initial=-math.inf)).clip(min(0.0, block.lowest - block.limit))
+    v = duals_within_limit(block, duals)
     if not part.shape[0]:
         found = Found(np.empty(0, np.int32), np.empty(0), np.zeros(part.shape[1]))
     elif block.limit is not None and block.limit < block.lowest:  # rounding may hide costs in such a limit

@@ -22,7 +22,7 @@ from ..backends.rows import STRATA, best_of_strata
 from ..errors import InvalidInput
 from ..methods import assignment_method_of
 from ..methods.method import is_auto
-from ..problems.limits import blocks_of, minimised
+from ..problems.limits import RowsOfCosts, blocks_of, minimised
 from ..problems.windows import CheckedWindows, WindowCosts
 from ..result import STEPS, Assignment
 from .classical import classical
@@ -102,6 +102,17 @@ def duals_to_start_from(name: str, options: Options) -> Any:
             f"a {name} starts from minima, from an Assignment or from duals=(u, v); leave initial out, or give one"
         )
     return options.duals
+
+
+def duals_within_limit(block: RowsOfCosts, duals: Any) -> Any:
+    """As `given_duals`. Duals of a cheapest assignment within a limit differ by no more than pairs below it cost.
+
+    Larger ones would only round what pairs cost.
+    """
+    v = given_duals(block, duals)
+    if v is None or block.limit is None:
+        return v
+    return (v - v.max(initial=v.min(initial=0))).clip(min(0, block.lowest - block.limit))
 
 
 def _solved(part: WindowPart, v: Any, threads: int | None) -> tuple[Found, str]:

@@ -28,9 +28,20 @@ OF_WINDOW = 16
 # ROWS_AT_ONCE in csrc/team/device_team.cuh.
 ROWS_OF_PROCESSOR = 64
 
-# Rows of a pass over pairs of points: 15 times as many as all threads of an H200 read at once. Lists of the pairs that
-# they pick take 134 MB.
-ROWS_OF_A_PASS = 1 << 17
+# Rows of a pass over pairs of points: 4 times as many as all threads of an H200 read at once. Lists of the pairs that
+# they pick take 50 MB.
+ROWS_OF_A_PASS = 1 << 15
+
+
+def has_few_coordinates(points: Any) -> bool:
+    """Whether there are programs that compute what pairs of such points cost in a pass."""
+    most: int = import_module("..backends.point_costs", __package__).DIMENSIONS[-1]
+    return int(points.x.shape[1]) <= most
+
+
+def slices_of_passes(rows: int) -> Iterator[slice]:
+    """The rows of each pass over pairs of points."""
+    return (slice(first, min(first + ROWS_OF_A_PASS, rows)) for first in range(0, rows, ROWS_OF_A_PASS))
 
 
 class GpuWindows:
@@ -110,6 +121,7 @@ class FilledWindows(GpuWindows):
 
     Attributes
     ----------
+    of : PointCosts
     points : PointsOnGPU
     by_pairs : bool
         Whether passes over pairs compute costs themselves: for few coordinates.
@@ -117,14 +129,18 @@ class FilledWindows(GpuWindows):
 
     def __init__(self, points: Any) -> None:
         super().__init__(points.shape, 8)
+        self.of = points
+        self.points = self.on_gpu(points.x, points.y)
+        self.by_pairs = has_few_coordinates(points)
+
+    def on_gpu(self, x: Any, y: Any) -> Any:
+        """Other points of the metric."""
         made = import_module("..backends.point_costs", __package__)
-        self.points = made.PointsOnGPU(points.x, points.y, points.metric, points.p)
-        self.by_pairs = points.x.shape[1] <= made.DIMENSIONS[-1]
+        return made.PointsOnGPU(x, y, self.of.metric, self.of.p)
 
     def each_pairs(self, numbers: Any) -> Iterator[slice]:
         """Slices of the rows that have some of these numbers (increasing), for passes over pairs."""
-        for first in range(0, self.shape[0], ROWS_OF_A_PASS):
-            rows = slice(first, min(first + ROWS_OF_A_PASS, self.shape[0]))
+        for rows in slices_of_passes(self.shape[0]):
             begin, end = np.searchsorted(numbers, (rows.start, rows.stop))
             if end > begin:
                 self.rows_seen += rows.stop - rows.start

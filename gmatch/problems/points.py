@@ -229,6 +229,13 @@ class PointCosts(Ranged):
         vars(other).update(vars(self), x=self.y, y=self.x, shape=self.shape[::-1])
         return other
 
+    def some(self, rows: Any, columns: Any) -> PointCosts:
+        """Some of the points, by their numbers; copies."""
+        other = object.__new__(PointCosts)
+        x, y = self.x[rows], self.y[columns]
+        vars(other).update(vars(self), x=x, y=y, shape=(len(x), len(y)))
+        return other
+
     def may_pair(self, rows: Any, columns: Any) -> Any:
         """Which pairs are not forbidden: all."""
         return np.ones(len(rows), np.bool_)

@@ -6,7 +6,8 @@
 #include "fuzz.h"
 
 struct Given {
-  std::vector<double> x, y, u, v, costs;
+  std::vector<double> x, y, u, v, boxes, tops, costs;
+  int chosen;
   PointPairs pairs;
   emulator::Launch launch;
 
@@ -20,9 +21,15 @@ static std::vector<double> draw_numbers(Random& random, Count length) {
 }
 
 static Given draw(Random& random) {
-  const Vertex rows = 1 + random() % 20, columns = 1 + random() % 150;
+  const bool is_wide = random() % 4 == 0;  // tiles are looked at 32 at a time, or 1,024 columns
+  const Vertex rows = 1 + random() % (is_wide ? 5 : 20), columns = 1 + random() % (is_wide ? 2500 : 150);
   Given given{draw_numbers(random, rows * COORDINATES), draw_numbers(random, columns * COORDINATES), draw_numbers(random, rows),
-              draw_numbers(random, columns), {}, {}, draw_launch(random)};
+              draw_numbers(random, columns), {}, {}, {}, 1 + static_cast<int>(random() % 31), {}, draw_launch(random)};
+  if (random() % 2 == 0) {  // points that follow one another are near each other, so that bounds rule out tiles
+    for (int k = 0; k < COORDINATES; ++k) std::sort(&given.y[k * columns], &given.y[k * columns] + columns);
+    for (double& dual : given.v) dual /= 100;
+    for (double& dual : given.u) dual -= 1;
+  }
   const double sign = random() % 2 == 0 ? 1 : -1, limit = random() % 2 == 0 ? HUGE_VAL : 0.5, p = 2.5;
   given.pairs = {given.x.data(), given.y.data(), rows, columns, p, sign, limit};
   for (Vertex row = 0; row < rows; ++row) {
@@ -33,6 +40,20 @@ static Given draw(Random& random) {
       }
       given.costs.push_back(std::min(sign * TERMS::end(sum, p), limit));
     }
+  }
+  constexpr Vertex TILE = Tiles::COLUMNS;
+  for (int k = 0; k < COORDINATES; ++k) {
+    std::vector<double> ends[2];
+    for (Vertex first = 0; first < columns; first += TILE) {
+      const double* const begin = &given.y[k * columns] + first;
+      const auto [least, most] = std::minmax_element(begin, begin + std::min(TILE, columns - first));
+      ends[0].push_back(*least);
+      ends[1].push_back(*most);
+    }
+    for (const auto& numbers : ends) given.boxes.insert(given.boxes.end(), numbers.begin(), numbers.end());
+  }
+  for (Vertex first = 0; first < columns; first += TILE) {
+    given.tops.push_back(*std::max_element(&given.v[first], &given.v[first] + std::min(TILE, columns - first)));
   }
   return given;
 }
@@ -48,19 +69,34 @@ static std::vector<double> stratum_of(const Given& given, Vertex row, Vertex str
 static std::string judge_prices(const Given& given) {
   const Vertex rows = given.pairs.num_rows;
   std::vector<Vertex> sizes(rows, 77), columns(rows * 32 * PICKED_ON_GPU);
-  emulator::launch(given.launch, [&] { price_points_grid(given.pairs, given.v.data(), sizes.data(), columns.data(), arrivals); });
+  emulator::launch(given.launch, [&] {
+    price_points_grid(given.pairs, given.boxes.data(), given.v.data(), given.tops.data(), given.chosen, sizes.data(),
+                      columns.data(), arrivals);
+  });
   for (Vertex row = 0; row < rows; ++row) {
-    std::vector<double> found[32];
+    std::vector<double> found[32], minima;
     for (Vertex i = 0; i < sizes[row]; ++i) {
       const Vertex column = columns[row * 32 * PICKED_ON_GPU + i];
       found[column % 32].push_back(given.reduced(row, column));
     }
     for (Vertex stratum = 0; stratum < 32; ++stratum) {
+      const std::vector<double> all = stratum_of(given, row, stratum);
+      minima.push_back(all.empty() ? HUGE_VAL : all[0]);
+    }
+    std::sort(minima.begin(), minima.end());
+    std::size_t number = 0;
+    for (Vertex stratum = 0; stratum < 32; ++stratum) {
       std::vector<double> best = stratum_of(given, row, stratum);
       best.resize(std::min<std::size_t>(best.size(), PICKED_ON_GPU));
+      const double last = minima[given.chosen - 1];
+      best.erase(std::lower_bound(best.begin(), best.end(), last), best.end());
       std::sort(found[stratum].begin(), found[stratum].end());
+      number += found[stratum].size();
+      // Pairs that equal the last one may be left out.
+      while (found[stratum].size() > best.size() && found[stratum].back() == last) found[stratum].pop_back();
       if (found[stratum] != best) return "other pairs than the best of a stratum";
     }
+    if (number < std::min<std::size_t>(given.chosen, given.pairs.num_columns)) return "too few pairs";
   }
   return "";
 }
@@ -70,10 +106,11 @@ static std::string judge_overpriced(const Given& given) {
   std::vector<Vertex> sizes(rows, 77), columns(rows * 32);
   std::vector<double> least(rows, 77);
   emulator::launch(given.launch, [&] {
-    overpriced_points_grid(given.pairs, given.u.data(), given.v.data(), least.data(), sizes.data(), columns.data(), arrivals);
+    overpriced_points_grid(given.pairs, given.boxes.data(), given.u.data(), given.v.data(), given.tops.data(), least.data(),
+                           sizes.data(), columns.data(), arrivals);
   });
   for (Vertex row = 0; row < rows; ++row) {
-    double best = HUGE_VAL;
+    double best = given.u[row];
     int expected = 0;
     for (Vertex stratum = 0; stratum < 32; ++stratum) {
       const std::vector<double> all = stratum_of(given, row, stratum);
@@ -87,6 +124,22 @@ static std::string judge_overpriced(const Given& given) {
     }
     if (least[row] != best) return "another least of a row";
     if (sizes[row] != expected) return "another number of pairs";
+  }
+  return "";
+}
+
+static std::string judge_least(const Given& given) {
+  const Vertex rows = given.pairs.num_rows;
+  std::vector<Vertex> nearest(rows, 77);
+  std::vector<double> least(rows, 77);
+  emulator::launch(given.launch, [&] {
+    least_of_points_grid(given.pairs, given.boxes.data(), given.v.data(), given.tops.data(), least.data(), nearest.data(), arrivals);
+  });
+  for (Vertex row = 0; row < rows; ++row) {
+    double best = HUGE_VAL;
+    for (Vertex column = 0; column < given.pairs.num_columns; ++column) best = std::min(best, given.reduced(row, column));
+    if (least[row] != best || nearest[row] < 0 || nearest[row] >= given.pairs.num_columns) return "another least cost - v";
+    if (given.reduced(row, nearest[row]) != best) return "a column that is not the nearest one";
   }
   return "";
 }
@@ -110,6 +163,7 @@ int main(int argc, char** argv) {
                           name_of(given.launch);
     std::string wrong = judge_prices(given);
     if (wrong.empty()) wrong = judge_overpriced(given);
+    if (wrong.empty()) wrong = judge_least(given);
     return wrong.empty() ? judge_places(given, random) : wrong;
   });
 }

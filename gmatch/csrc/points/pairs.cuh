@@ -33,3 +33,12 @@ struct PointPairs {
     return here < limit ? here : limit;
   }
 };
+
+// Columns in tiles, which are 32 that follow one another each, and what bounds all pairs of a tile.
+struct Tiles {
+  static constexpr Vertex COLUMNS = 32;  // a lane has one
+
+  const double* boxes;  // [coordinates][2][tiles] the least and the largest of each of their coordinates
+  const double* v;      // [num_columns]
+  const double* tops;   // [tiles] the largest v of each
+};

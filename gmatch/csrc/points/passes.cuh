@@ -1,52 +1,85 @@
 // passes.cuh: passes over all pairs of points on a GPU that compute what each pair costs, to the bit as window.cuh does.
 //
-// For few coordinates a sum takes less time than to read it from memory. So no window of costs is ever written.
+// For few coordinates a sum takes less time than to read it from memory. So no window of costs is ever written. Of most tiles of
+// columns not even a sum is computed: what a pair costs with the box of a tile, less the largest v of its columns, is no more
+// than any cost - v there. A row skips the tile if it wants less than that. The order of the points decides how small boxes are,
+// and so how many tiles are skipped, but nothing else.
 #pragma once
 #include "core/block_passes.cuh"
 #include "points/window.cuh"
 
-// As RowPass, for points of D coordinates. A lane has one column of each 32.
+// Points of D coordinates. A lane has one column of each tile.
 template <class Terms, int D>
 struct PointPass {
-  using Dual = double;
-  using Rough = double;
-
-  static constexpr Vertex STRATA = 32;
+  static constexpr Vertex STRATA = Tiles::COLUMNS;
 
   PointPairs costs;
+  Tiles tiles;
+
+  // The rows that a lane group has, and what they cost with a column.
+  template <int ROWS>
+  struct Rows {
+    double x[ROWS][D];
+  };
 
   template <class Team, class Use>
   DEVICE void each_few_rows(const Team& team, Use use) const {
-    team.each_group_apart((costs.num_rows + Team::ROWS_AT_ONCE - 1) / Team::ROWS_AT_ONCE,
-                          [&](Count i) { use(static_cast<Vertex>(i) * Team::ROWS_AT_ONCE); });
+    constexpr Vertex ROWS = Team::ROWS_AT_ONCE;
+    team.each_group_apart((costs.num_rows + ROWS - 1) / ROWS, [&](Count i) {
+      const Vertex first_row = static_cast<Vertex>(i) * ROWS;
+      Rows<ROWS> rows;
+      for (Vertex r = 0; r < ROWS; ++r) {
+        const Count row = first_row + r < costs.num_rows ? first_row + r : first_row;
+        for (int k = 0; k < D; ++k) rows.x[r][k] = costs.x[row * D + k];
+      }
+      use(first_row, rows);
+    });
   }
 
-  // As RowPass::each_below. Columns come round from a block that differs from row to row.
-  template <class Team, class Bounds, class Visit>
-  DEVICE void each_below(const Team& team, Vertex first_row, const double* v, const Bounds& bound, Visit visit) const {
-    static_assert(Team::LANES == STRATA, "a lane has one stratum");
-    constexpr Vertex ROWS = Team::ROWS_AT_ONCE;
-    double x[ROWS][D];
-    for (Vertex r = 0; r < ROWS; ++r) {
-      const Count row = first_row + r < costs.num_rows ? first_row + r : first_row;
-      for (int k = 0; k < D; ++k) x[r][k] = costs.x[row * D + k];
+  DEVICE Vertex num_tiles() const { return (costs.num_columns + STRATA - 1) / STRATA; }
+
+  // The tile with the least bound for a row; the first one of equal bounds.
+  template <class Team>
+  DEVICE Vertex best_tile(const Team& team, const double* x) const {
+    double least = costs.infinite();
+    Vertex at_least = 0;
+    for (Vertex tile = team.lane(); tile < num_tiles(); tile += STRATA) {
+      const double bound = bound_of(x, tile);
+      at_least = bound < least ? tile : at_least;
+      least = bound < least ? bound : least;
     }
-    const Vertex blocks = (costs.num_columns + STRATA - 1) / STRATA;
-    const Vertex turn = static_cast<Vertex>(RowPass<double>::scattered(first_row) % static_cast<unsigned>(blocks));
-    NOT_UNROLLED
-    for (int part = 0; part < 2; ++part) {
-      const Vertex end = part == 0 ? blocks : turn;
-      for (Vertex block = part == 0 ? turn : 0; block < end; ++block) {
-        const Vertex column = block * STRATA + team.lane();
-        if (column >= costs.num_columns) continue;
-        double y[D];
-        for (int k = 0; k < D; ++k) y[k] = costs.y[static_cast<Count>(k) * costs.num_columns + column];
-        const double v_here = v[column];
-        for (Vertex r = 0; r < ROWS; ++r) {
-          const double reduced = of_pair(x[r], y) - v_here;
-          if (reduced < bound[r][0]) visit(r, 0, column, reduced);
-        }
+    return team.min_group(least == team.min_group(least) ? at_least : LAST_VERTEX);
+  }
+
+  // visit(r, column, cost - v) for all columns of a tile; a lane has one of them.
+  template <class Team, int ROWS, class Visit>
+  DEVICE void visit_tile(const Team& team, const Rows<ROWS>& rows, Vertex tile, Visit visit) const {
+    const Vertex column = tile * STRATA + team.lane();
+    if (column >= costs.num_columns) return;
+    double y[D];
+    for (int k = 0; k < D; ++k) y[k] = costs.y[static_cast<Count>(k) * costs.num_columns + column];
+    for (Vertex r = 0; r < ROWS; ++r) visit(r, column, of_pair(rows.x[r], y) - tiles.v[column]);
+  }
+
+  // Visits the tiles, except `done`, that may have a cost - v below wanted[r] of a row. After each 32 tiles that were looked at,
+  // next(visited) may lower what is wanted. Tiles come round from one that differs from row to row.
+  template <class Team, int ROWS, class Visit, class Next>
+  DEVICE void each_below(const Team& team, Vertex first_row, const Rows<ROWS>& rows, const double* wanted, Vertex done,
+                         Visit visit, Next next) const {
+    static_assert(Team::LANES == STRATA, "a lane has one column of a tile");
+    const Vertex parts = (num_tiles() + STRATA - 1) / STRATA;
+    const Vertex turn = static_cast<Vertex>(RowPass<double>::scattered(first_row) % static_cast<unsigned>(parts));
+    for (Vertex i = 0; i < parts; ++i) {
+      const Vertex first = (i < parts - turn ? i + turn : i + turn - parts) * STRATA, mine = first + team.lane();
+      bool may_be = false;
+      if (mine < num_tiles() && mine != done) {
+        for (Vertex r = 0; r < ROWS; ++r) may_be = may_be || bound_of(rows.x[r], mine) < wanted[r];
       }
+      const unsigned votes = team.vote(may_be);
+      for (Vertex lane = 0; lane < STRATA && votes >> lane != 0; ++lane) {
+        if (votes >> lane & 1) visit_tile(team, rows, first + lane, visit);
+      }
+      next(team.count(votes));
     }
   }
 
@@ -58,12 +91,90 @@ struct PointPass {
   }
 
  private:
+  // No cost - v of the tile is less.
+  DEVICE double bound_of(const double* x, Vertex tile) const {
+    const Count stride = num_tiles();
+    double y[D];
+    for (int k = 0; k < D; ++k) {
+      const double* const box = tiles.boxes + 2 * k * stride + tile;
+      y[k] = Terms::least_at(x[k], box[0], box[stride], costs.sign < 0);
+    }
+    return of_pair(x, y) - tiles.tops[tile];
+  }
   DEVICE double of_pair(const double* x, const double* y) const {
     double sum = 0;
     for (int k = 0; k < D; ++k) sum = Terms::add(sum, x[k], y[k], costs.p);
     return costs.of_cost(Terms::end(sum, costs.p));
   }
 };
+
+// The k-th smallest number of the lanes of a group.
+template <class Team>
+DEVICE double smallest_of_group(const Team& team, double mine, int k) {
+  const unsigned before = (1u << team.lane()) - 1;
+  for (;;) {
+    const double least = team.min_group(mine);
+    if (--k == 0) return least;
+    const unsigned votes = team.vote(mine == least);
+    if (mine == least && (votes & before) == 0) mine = beyond_all(double{});
+  }
+}
+
+// Picks pairs of least cost - v of each row: all below the `chosen`-th least of the minima of its strata, but at most
+// PICKED_ON_GPU of a stratum, and `chosen` or more with some that equal it. A stratum has every 32nd column. Writes their
+// columns, at most PICKED_ON_GPU * STRATA a row, and their number.
+template <class Team, class Pass>
+DEVICE void price_points(Team& team, const Pass& pass, int chosen, Vertex* sizes, Vertex* columns) {
+  constexpr Vertex STRATA = Pass::STRATA, ROWS = Team::ROWS_AT_ONCE;
+  constexpr int MANY = 16;  // tiles after which what is wanted is found again; that takes about as long as they do
+  const PointPairs& costs = pass.costs;
+  team.each(costs.num_rows, [&](Count row) { sizes[row] = 0; });
+  team.sync();
+  pass.each_few_rows(team, [&](Vertex first_row, const auto& rows) {
+    double least[ROWS][PICKED_ON_GPU], wanted[ROWS];  // of this lane: increasing
+    Vertex at[ROWS][PICKED_ON_GPU];
+    for (Vertex r = 0; r < ROWS; ++r) {
+      for (Vertex k = 0; k < PICKED_ON_GPU; ++k) {
+        least[r][k] = costs.infinite();
+        at[r][k] = NONE;
+      }
+    }
+    const auto visit = [&](Vertex r, Vertex column, double reduced) {
+      if (!(reduced < least[r][PICKED_ON_GPU - 1])) return;
+      for (Vertex k = 0; k < PICKED_ON_GPU; ++k) {
+        const double least_here = least[r][k];
+        const Vertex at_here = at[r][k];
+        const bool is_less = reduced < least_here;
+        least[r][k] = is_less ? reduced : least_here;
+        at[r][k] = is_less ? column : at_here;
+        reduced = is_less ? least_here : reduced;
+        column = is_less ? at_here : column;
+      }
+    };
+    const auto find_wanted = [&] {
+      for (Vertex r = 0; r < ROWS; ++r) wanted[r] = smallest_of_group(team, least[r][0], chosen);
+    };
+    const Vertex best = pass.best_tile(team, rows.x[0]);
+    pass.visit_tile(team, rows, best, visit);
+    find_wanted();
+    int visited = 0;
+    pass.each_below(team, first_row, rows, wanted, best, visit, [&](int number) {
+      visited += number;
+      if (visited < MANY) return;
+      visited = 0;
+      find_wanted();
+    });
+    find_wanted();
+    for (Vertex r = 0; r < ROWS && first_row + r < costs.num_rows; ++r) {
+      const Vertex row = first_row + r;
+      for (Vertex k = 0; k < PICKED_ON_GPU; ++k) {
+        if (at[r][k] == NONE || !(least[r][k] <= wanted[r])) continue;
+        columns[Count{PICKED_ON_GPU} * STRATA * row + team.fetch_add(&sizes[row], 1)] = at[r][k];
+      }
+    }
+  });
+  team.sync();
+}
 
 // The costs of some pairs, given by their places row * num_columns + column.
 template <class Team, class Pass>
@@ -74,30 +185,67 @@ DEVICE void find_costs_of_places(Team& team, const Pass& pass, const Count* plac
   });
 }
 
-// As find_overpriced; and the least cost - v of each row.
+// The least cost - v of each row, and a column that has it.
 template <class Team, class Pass>
-DEVICE void find_overpriced_pairs(Team& team, const Pass& pass, const double* u, const double* v, double* least_of_rows,
-                                  Vertex* sizes, Vertex* columns) {
+DEVICE void find_least_of_points(Team& team, const Pass& pass, double* least_of_rows, Vertex* nearest) {
+  constexpr Vertex ROWS = Team::ROWS_AT_ONCE;
+  pass.each_few_rows(team, [&](Vertex first_row, const auto& rows) {
+    double wanted[ROWS], least[ROWS];
+    Vertex at_least[ROWS];
+    for (Vertex r = 0; r < ROWS; ++r) {
+      wanted[r] = least[r] = pass.costs.infinite();
+      at_least[r] = 0;
+    }
+    const auto visit = [&](Vertex r, Vertex column, double reduced) {
+      at_least[r] = reduced < least[r] ? column : at_least[r];
+      least[r] = reduced < least[r] ? reduced : least[r];
+    };
+    const auto next = [&](int visited) {
+      for (Vertex r = 0; r < ROWS && visited > 0; ++r) wanted[r] = team.min_group(least[r]);
+    };
+    const Vertex best = pass.best_tile(team, rows.x[0]);
+    pass.visit_tile(team, rows, best, visit);
+    next(1);
+    pass.each_below(team, first_row, rows, wanted, best, visit, next);
+    for (Vertex r = 0; r < ROWS && first_row + r < pass.costs.num_rows; ++r) {
+      const Vertex first = team.min_group(least[r] == wanted[r] ? at_least[r] : LAST_VERTEX);
+      if (team.lane() != 0) continue;
+      least_of_rows[first_row + r] = wanted[r];
+      nearest[first_row + r] = first;
+    }
+  });
+  team.sync();
+}
+
+// As find_overpriced; and the least cost - v of each row, or u if none is less.
+template <class Team, class Pass>
+DEVICE void find_overpriced_pairs(Team& team, const Pass& pass, const double* u, double* least_of_rows, Vertex* sizes,
+                                  Vertex* columns) {
   constexpr Vertex ROWS = Team::ROWS_AT_ONCE;
   const PointPairs& costs = pass.costs;
   team.each(costs.num_rows, [&](Count row) { sizes[row] = 0; });
   team.sync();
-  pass.each_few_rows(team, [&](Vertex first_row) {
-    double least[ROWS][1];
+  pass.each_few_rows(team, [&](Vertex first_row, const auto& rows) {
+    double wanted[ROWS], least[ROWS];
     Vertex at_least[ROWS];
     for (Vertex r = 0; r < ROWS; ++r) {
-      least[r][0] = costs.infinite();
+      wanted[r] = least[r] = u[first_row + r < costs.num_rows ? first_row + r : first_row];
       at_least[r] = NONE;
     }
-    pass.each_below(team, first_row, v, least, [&](Vertex r, Vertex, Vertex column, double reduced) {
-      least[r][0] = reduced;
-      at_least[r] = column;
-    });
+    const auto visit = [&](Vertex r, Vertex column, double reduced) {
+      at_least[r] = reduced < least[r] ? column : at_least[r];
+      least[r] = reduced < least[r] ? reduced : least[r];
+    };
+    // Each lane looks for its own worst pair. So what a row wants is the largest of its lanes' numbers.
+    const auto next = [&](int visited) {
+      for (Vertex r = 0; r < ROWS && visited > 0; ++r) wanted[r] = -team.min_group(-least[r]);
+    };
+    pass.each_below(team, first_row, rows, wanted, NONE, visit, next);
     for (Vertex r = 0; r < ROWS && first_row + r < costs.num_rows; ++r) {
       const Vertex row = first_row + r, column = at_least[r];
-      const double least_of_all = team.min_group(least[r][0]);
+      const double least_of_all = team.min_group(least[r]);
       if (team.lane() == 0) least_of_rows[row] = least_of_all;
-      if (column == NONE || !(least[r][0] < u[row]) || is_rounding(least[r][0] - u[row], u[row], v[column])) continue;
+      if (column == NONE || is_rounding(least[r] - u[row], u[row], pass.tiles.v[column])) continue;
       columns[static_cast<Count>(row) * Pass::STRATA + team.fetch_add(&sizes[row], 1)] = column;
     }
   });

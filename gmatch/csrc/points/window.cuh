@@ -6,8 +6,19 @@
 // A product that is rounded by itself. A compiler for GPUs would otherwise round a product and a sum together.
 DEVICE double rounded_product(double a, double b) { return __dmul_rn(a, b); }
 
-// One term of a sum, and what becomes of the sum; as the types of these names in points/rows.hpp.
-struct SquaredTerms {
+// The number from `low` to `high` that is nearest to x, or the one that is farthest from it.
+DEVICE double nearest_number(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
+DEVICE double farthest_number(double x, double low, double high) { return x - low > high - x ? low : high; }
+
+// One term of a sum, and what becomes of the sum; as the types of these names in points/rows.hpp. `least_at` is the y of an
+// interval whose term is least, or of `most` the largest one. Roundings keep the order of numbers, so these hold for terms and
+// sums as they are computed; with powers up to some roundings.
+struct Differences {
+  static DEVICE double least_at(double x, double low, double high, bool most) {
+    return most ? farthest_number(x, low, high) : nearest_number(x, low, high);
+  }
+};
+struct SquaredTerms : Differences {
   static DEVICE double add(double sum, double x, double y, double) {
     const double t = x - y;
     return sum + rounded_product(t, t);
@@ -17,23 +28,25 @@ struct SquaredTerms {
 struct RootOfSquaredTerms : SquaredTerms {
   static DEVICE double end(double sum, double) { return sqrt(sum); }
 };
-struct AbsoluteTerms {
+struct AbsoluteTerms : Differences {
   static DEVICE double add(double sum, double x, double y, double) { return sum + fabs(x - y); }
   static DEVICE double end(double sum, double) { return sum; }
 };
-struct LargestTerm {
+struct LargestTerm : Differences {
   static DEVICE double add(double sum, double x, double y, double) {
     const double t = fabs(x - y);
     return t > sum ? t : sum;
   }
   static DEVICE double end(double sum, double) { return sum; }
 };
-struct Powers {
+struct Powers : Differences {
   static DEVICE double add(double sum, double x, double y, double p) { return sum + pow(fabs(x - y), p); }
   static DEVICE double end(double sum, double p) { return pow(sum, 1 / p); }
 };
 template <int BASE>
 struct Products {
+  // Of a negative sum: the y of the largest product.
+  static DEVICE double least_at(double x, double low, double high, bool most) { return (x < 0) != most ? low : high; }
   static DEVICE double add(double sum, double x, double y, double) { return sum + rounded_product(x, y); }
   static DEVICE double end(double sum, double) { return BASE - sum; }
 };

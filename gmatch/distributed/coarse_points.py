@@ -1,0 +1,84 @@
+"""Points in the order of a tree, and first duals of their pairs: from a cheapest assignment of centroids.
+
+A group is GROUP points that follow one another in the order. Its points are near each other. The centroids of the
+groups of two clouds are smaller clouds, which a host assigns in no time. What the centroids' duals leave the points of
+y are duals that are off by about the width of a group, while prices from a sample are off by the distance of sampled
+rows. Merigot, "A multiscale approach to optimal transport", Computer Graphics Forum 30 (2011).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import namespace
+from ..backends.points import assign_points
+from ..problems.points import PointCosts
+
+# Points of a group. Passes over pairs rule out tiles of two groups at once.
+GROUP = 16
+# A host assigns at most this number of centroids: it takes about 0.2 s.
+MOST_CENTROIDS = 8192
+# Pairs of each point with points of its centroid's mate. With one there is an assignment; the others are ways round.
+MATES = 4
+
+
+def order_of_tree(points: Any) -> Any:
+    """Numbers of the points, in an order of which each group is compact. O(n log(n)**2) work.
+
+    A tree halves the points along the coordinate that spreads most, until its leaves are groups.
+    """
+    xp, number = namespace(points), len(points)
+    order, groups = xp.arange(number), -(-number // GROUP)
+    if not number:
+        return order
+    points = points - points[:1]
+    places, nodes = xp.arange(number), 1
+    while nodes < groups:
+        node = places // GROUP * nodes // groups
+        here = points[order]
+        sizes = xp.bincount(node)
+        spreads = [_mean(xp, node, x * x, sizes) - _mean(xp, node, x, sizes) ** 2 for x in here.T]
+        widest = xp.stack(spreads).argmax(axis=0)[node]
+        order = order[xp.lexsort(xp.stack([here[places, widest], node.astype(np.float64)]))]
+        nodes *= 2
+    return order
+
+
+def _mean(xp: Any, node: Any, numbers: Any, sizes: Any) -> Any:
+    return xp.bincount(node, numbers) / sizes
+
+
+class Coarse(NamedTuple):
+    """A cheapest assignment of centroids: of `size` points each, in the order of a tree."""
+
+    points: PointCosts
+    size: int
+    u: Any
+    col_of: Any
+
+    @classmethod
+    def of(cls, points: PointCosts) -> Coarse | None:
+        """Of as many x as y in the order of a tree, all to be matched. None if they are few, or do not suit trees."""
+        size = GROUP
+        while points.shape[0] // size > MOST_CENTROIDS:
+            size *= 2
+        groups = points.shape[0] // size
+        if not groups:
+            return None
+        clouds = (cloud[: groups * size].reshape(groups, size, -1).mean(axis=1) for cloud in (points.x, points.y))
+        metric = "dot" if points.metric == "cosine" else points.metric  # all costs differ by one constant
+        coarse = PointCosts(*clouds, metric=metric, p=points.p, maximize=points.maximize)
+        if not coarse.suit_trees():
+            return None
+        found = assign_points(coarse.for_trees(), None, None, None, 0.0)
+        return cls(coarse, size, found.u, found.row_match)
+
+    def pairs(self, number: int) -> tuple[Any, Any]:
+        """Pairs of points that an assignment can be made of: with some points of the other centroid. For `number` x."""
+        rows = np.arange(len(self.u) * self.size)
+        first, at = self.col_of[rows // self.size].astype(np.int64) * self.size, rows % self.size
+        columns = first[:, None] + (at[:, None] + np.arange(MATES)) % self.size
+        rest = np.arange(len(rows), number)
+        return np.append(np.repeat(rows, MATES), rest), np.append(columns.ravel(), rest)
