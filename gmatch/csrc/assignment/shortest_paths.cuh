@@ -75,7 +75,7 @@ class ShortestPaths {
   static constexpr int MOST_GROUPS = 4 * FOURS;
   // Bids for each row, on average, if each warp has a row in each round; and how many of them come before free columns rise:
   // benchmarks/log/batches.md, "Free columns rise after some bids".
-  static constexpr int MOST_BIDS = 3, BIDS_FROM_ZERO = 1;
+  static constexpr int MOST_BIDS = 4, BIDS_FROM_ZERO = 2;
 
   // What a row that the next step reads adds to cost - v of a column, and how far the row is. A group of threads without a row
   // chooses one that is infinitely far.
@@ -261,10 +261,19 @@ class ShortestPaths {
     const Vertex first = begin + team.lane();
     const Cost* entries = costs_.place(row, first);
     const Count step = team.lanes() * costs_.column_stride;
-    UNROLLED
-    for (int k = 0; k < IN_A_WARP; ++k) {
+    each_pair_of_places(team, begin, [&](int k) {
       entry[k] = first + k * team.lanes() < costs_.num_columns ? cached(entries) : Cost{0};
       entries += step;
+    });
+  }
+  // use(k) for the places of a lane from `begin` on, two at a time: few columns leave most of the places out.
+  template <class Team, class Use>
+  DEVICE void each_pair_of_places(const Team& team, Vertex begin, Use use) const {
+    UNROLLED
+    for (int k = 0; k < IN_A_WARP; k += 2) {
+      if (begin + k * team.lanes() >= costs_.num_columns) continue;
+      use(k);
+      use(k + 1);
     }
   }
   // use(column, cost - v) for all columns of a lane; infinite beyond the last column. Without a branch for each column, since lanes
@@ -275,18 +284,13 @@ class ShortestPaths {
     const bool is_plain = !costs_.maximize && costs_.limit == costs_.infinite();
     for (Vertex begin = 0; begin < costs_.num_columns; begin += at_once) {
       if (costs_.num_columns > at_once) read(team, bidder.row, begin, bidder.entry);
-      const auto use_half = [&](auto first, auto cost_of) {
-        UNROLLED
-        for (int k = 0; k < IN_A_WARP / 2; ++k) {
-          const Vertex column = begin + (first() + k) * team.lanes() + team.lane();
-          const bool is_column = column < costs_.num_columns;
-          const Dual reduced = cost_of(bidder.entry[first() + k]) - v_[is_column ? column : 0];
-          use(column, is_column ? reduced : costs_.infinite());
-        }
-      };
       const auto use_all = [&](auto cost_of) {
-        use_half([] { return 0; }, cost_of);
-        if (begin + at_once / 2 < costs_.num_columns) use_half([] { return IN_A_WARP / 2; }, cost_of);
+        each_pair_of_places(team, begin, [&](int k) {
+          const Vertex column = begin + k * team.lanes() + team.lane();
+          const bool is_column = column < costs_.num_columns;
+          const Dual reduced = cost_of(bidder.entry[k]) - v_[is_column ? column : 0];
+          use(column, is_column ? reduced : costs_.infinite());
+        });
       };
       if (is_plain) use_all([](Cost entry) { return static_cast<Dual>(entry); });
       else use_all([&](Cost entry) { return costs_.of_entry(entry); });
