@@ -125,6 +125,11 @@ class ShortestPaths {
     while (6 * width > team.size()) width /= 2;
     return {width, team.rank() / width, team.lane() / width * width, team.size() / width};
   }
+  // A sum that may leave the range of 64 bits on the way to a sum that fits.
+  static DEVICE double around(double a, double b) { return a + b; }
+  static DEVICE long long around(long long a, long long b) {
+    return static_cast<long long>(static_cast<unsigned long long>(a) + static_cast<unsigned long long>(b));
+  }
   // Distances in their order, roughly, with room for a lane.
   static DEVICE int rough(Dual distance) {
     union {
@@ -355,7 +360,7 @@ class ShortestPaths {
   template <class Team>
   DEVICE void prepare_search(Team& team, Boards& boards) {
     group_ = group_of(team);
-    far_ = costs_.infinite() / 2 - u_[0];
+    far_ = around(costs_.infinite() / 2, -u_[0]);
     for (Board& board : boards.of_turn) {
       team.each(MOST_GROUPS, [&](Count i) {
         board.rows[i / 4].rows[i % 4] = 0;
@@ -458,7 +463,7 @@ class ShortestPaths {
   DEVICE void lower_by_four(const Choice* choices, const FourRows& four, const Cost (&entry)[4], Mine& mine) const {
     Dual here[4];
     UNROLLED
-    for (int r = 0; r < 4; ++r) here[r] = costs_.of_entry(entry[r]) + (choices[r].offset - mine.v);
+    for (int r = 0; r < 4; ++r) here[r] = around(costs_.of_entry(entry[r]), around(choices[r].offset, -mine.v));
     const Dual a = here[1] < here[0] ? here[1] : here[0], b = here[3] < here[2] ? here[3] : here[2], least = b < a ? b : a;
     if (!(least < mine.distance)) return;
     int nearest = 0;
