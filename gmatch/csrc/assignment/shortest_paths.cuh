@@ -1,8 +1,8 @@
 // shortest_paths.cuh: dense assignment by shortest augmenting paths, one after the other, for problems that one block solves. All
 // threads of the block look for one path together.
 //
-//   bids          from v = 0, rounds in which all free rows bid for their best column: augmenting row reduction of many rows at
-//                 once. After some rounds, v of each free column of a square problem rises to its least cost - u
+//   bids          from v = 0, rounds in which a free row for each warp bids for its best column: augmenting row reduction of
+//                 several rows at once. After some rounds, v of each free column of a square problem rises to its least cost - u
 //   augmentation  a shortest augmenting path for every row that is still free
 //
 // The paper's search takes the nearest column, and reads its row: Dijkstra's algorithm. Here a step reads several rows: each
@@ -156,6 +156,7 @@ class ShortestPaths {
         first, step, end, [&](Vertex k) { return cached(entries + k * stride); },
         [&](Vertex k, Cost entry) { use(k, costs_.of_entry(entry)); });
   }
+
   // Free rows wait in a ring. The number of them, and how many of these all threads can read already.
   struct Queue {
     Vertex begin, length, readable;
@@ -249,6 +250,7 @@ class ShortestPaths {
       if (team.lane() == 0 && least != costs_.infinite()) v_[column] = least;
     });
   }
+
   // The best of the columns that a lane looks at, and the second best.
   struct Offer {
     Dual least, second;
