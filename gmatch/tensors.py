@@ -135,8 +135,15 @@ def _on_its_stream(tensor: Any) -> AbstractContextManager[None]:
     """A context in which CuPy works on the current stream of torch."""
     if not getattr(tensor, "is_cuda", False):
         return nullcontext()
-    stream = sys.modules["torch"].cuda.current_stream(tensor.device)
-    return cuda.on_stream(tensor.device.index, stream.cuda_stream)
+    return cuda.on_stream(tensor.device.index, _stream_of_torch(tensor.device.index))
+
+
+def _stream_of_torch(device: int) -> int:
+    """The address of the current stream of torch on a GPU. Most versions tell it without an object for the stream."""
+    torch = sys.modules["torch"]
+    address_of = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+    address: int = torch.cuda.current_stream(device).cuda_stream if address_of is None else address_of(device)
+    return address
 
 
 def _refuse_capture(tensor: Any) -> None:
@@ -174,15 +181,18 @@ class _Torch:
     def __init__(self, like: Any) -> None:
         self.torch, self.dtype = sys.modules["torch"], like.dtype
         self.from_numpy = self.torch.from_numpy
+        self.device = like.device.index if getattr(like, "is_cuda", False) else None
+        self.stream = None if self.device is None else _stream_of_torch(self.device)
 
     def array(self, array: Any, is_ordered: bool = False) -> Any:
-        """A tensor on the same device, mostly in the same memory. `is_ordered` if a stream of torch wrote the array."""
+        """A tensor on the same device, mostly in the same memory. `is_ordered`: this call's stream wrote it."""
         if isinstance(array, np.ndarray):
             return self.from_numpy(array)
         if array.dtype == np.bool_:  # not all versions exchange bool
             return self.torch.from_dlpack(array.view(np.uint8)).bool()
-        # A handshake of streams takes longer than the rest.
-        return self.torch.from_dlpack(array.__dlpack__(stream=-1) if is_ordered else array)
+        # On the stream that wrote it a handshake of streams, which takes longer than the rest, is left out.
+        knows_stream = is_ordered and self.device is not None and _stream_of_torch(self.device) == self.stream
+        return self.torch.from_dlpack(array.__dlpack__(stream=-1) if knows_stream else array)
 
     def indices(self, array: Any, is_ordered: bool = False) -> Any:
         """Indices of 64 bits, as torch wants them."""

@@ -1,8 +1,8 @@
 // shortest_paths.cuh: dense assignment by shortest augmenting paths, one after the other, for problems that one block solves. All
 // threads of the block look for one path together.
 //
-//   bids          from v = 0, rounds in which all free rows bid for their best column: augmenting row reduction of many rows at
-//                 once. After some rounds, v of each free column of a square problem rises to its least cost - u
+//   bids          from v = 0, rounds in which a free row for each warp bids for its best column: augmenting row reduction of
+//                 several rows at once. After some rounds, v of each free column of a square problem rises to its least cost - u
 //   augmentation  a shortest augmenting path for every row that is still free
 //
 // The paper's search takes the nearest column, and reads its row: Dijkstra's algorithm. Here a step reads several rows: each
@@ -75,7 +75,7 @@ class ShortestPaths {
   static constexpr int MOST_GROUPS = 4 * FOURS;
   // Bids for each row, on average, if each warp has a row in each round; and how many of them come before free columns rise:
   // benchmarks/log/batches.md, "Free columns rise after some bids".
-  static constexpr int MOST_BIDS = 3, BIDS_FROM_ZERO = 1;
+  static constexpr int MOST_BIDS = 4, BIDS_FROM_ZERO = 2;
 
   // What a row that the next step reads adds to cost - v of a column, and how far the row is. A group of threads without a row
   // chooses one that is infinitely far.
@@ -125,6 +125,11 @@ class ShortestPaths {
     while (6 * width > team.size()) width /= 2;
     return {width, team.rank() / width, team.lane() / width * width, team.size() / width};
   }
+  // A sum that may leave the range of 64 bits on the way to a sum that fits.
+  static DEVICE double around(double a, double b) { return a + b; }
+  static DEVICE long long around(long long a, long long b) {
+    return static_cast<long long>(static_cast<unsigned long long>(a) + static_cast<unsigned long long>(b));
+  }
   // Distances in their order, roughly, with room for a lane.
   static DEVICE int rough(Dual distance) {
     union {
@@ -151,6 +156,7 @@ class ShortestPaths {
         first, step, end, [&](Vertex k) { return cached(entries + k * stride); },
         [&](Vertex k, Cost entry) { use(k, costs_.of_entry(entry)); });
   }
+
   // Free rows wait in a ring. The number of them, and how many of these all threads can read already.
   struct Queue {
     Vertex begin, length, readable;
@@ -244,6 +250,7 @@ class ShortestPaths {
       if (team.lane() == 0 && least != costs_.infinite()) v_[column] = least;
     });
   }
+
   // The best of the columns that a lane looks at, and the second best.
   struct Offer {
     Dual least, second;
@@ -261,10 +268,19 @@ class ShortestPaths {
     const Vertex first = begin + team.lane();
     const Cost* entries = costs_.place(row, first);
     const Count step = team.lanes() * costs_.column_stride;
-    UNROLLED
-    for (int k = 0; k < IN_A_WARP; ++k) {
+    each_pair_of_places(team, begin, [&](int k) {
       entry[k] = first + k * team.lanes() < costs_.num_columns ? cached(entries) : Cost{0};
       entries += step;
+    });
+  }
+  // use(k) for the places of a lane from `begin` on, two at a time: few columns leave most of the places out.
+  template <class Team, class Use>
+  DEVICE void each_pair_of_places(const Team& team, Vertex begin, Use use) const {
+    UNROLLED
+    for (int k = 0; k < IN_A_WARP; k += 2) {
+      if (begin + k * team.lanes() >= costs_.num_columns) continue;
+      use(k);
+      use(k + 1);
     }
   }
   // use(column, cost - v) for all columns of a lane; infinite beyond the last column. Without a branch for each column, since lanes
@@ -275,18 +291,13 @@ class ShortestPaths {
     const bool is_plain = !costs_.maximize && costs_.limit == costs_.infinite();
     for (Vertex begin = 0; begin < costs_.num_columns; begin += at_once) {
       if (costs_.num_columns > at_once) read(team, bidder.row, begin, bidder.entry);
-      const auto use_half = [&](auto first, auto cost_of) {
-        UNROLLED
-        for (int k = 0; k < IN_A_WARP / 2; ++k) {
-          const Vertex column = begin + (first() + k) * team.lanes() + team.lane();
-          const bool is_column = column < costs_.num_columns;
-          const Dual reduced = cost_of(bidder.entry[first() + k]) - v_[is_column ? column : 0];
-          use(column, is_column ? reduced : costs_.infinite());
-        }
-      };
       const auto use_all = [&](auto cost_of) {
-        use_half([] { return 0; }, cost_of);
-        if (begin + at_once / 2 < costs_.num_columns) use_half([] { return IN_A_WARP / 2; }, cost_of);
+        each_pair_of_places(team, begin, [&](int k) {
+          const Vertex column = begin + k * team.lanes() + team.lane();
+          const bool is_column = column < costs_.num_columns;
+          const Dual reduced = cost_of(bidder.entry[k]) - v_[is_column ? column : 0];
+          use(column, is_column ? reduced : costs_.infinite());
+        });
       };
       if (is_plain) use_all([](Cost entry) { return static_cast<Dual>(entry); });
       else use_all([&](Cost entry) { return costs_.of_entry(entry); });
@@ -351,7 +362,7 @@ class ShortestPaths {
   template <class Team>
   DEVICE void prepare_search(Team& team, Boards& boards) {
     group_ = group_of(team);
-    far_ = costs_.infinite() / 2 - u_[0];
+    far_ = around(costs_.infinite() / 2, -u_[0]);
     for (Board& board : boards.of_turn) {
       team.each(MOST_GROUPS, [&](Count i) {
         board.rows[i / 4].rows[i % 4] = 0;
@@ -454,7 +465,7 @@ class ShortestPaths {
   DEVICE void lower_by_four(const Choice* choices, const FourRows& four, const Cost (&entry)[4], Mine& mine) const {
     Dual here[4];
     UNROLLED
-    for (int r = 0; r < 4; ++r) here[r] = costs_.of_entry(entry[r]) + (choices[r].offset - mine.v);
+    for (int r = 0; r < 4; ++r) here[r] = around(costs_.of_entry(entry[r]), around(choices[r].offset, -mine.v));
     const Dual a = here[1] < here[0] ? here[1] : here[0], b = here[3] < here[2] ? here[3] : here[2], least = b < a ? b : a;
     if (!(least < mine.distance)) return;
     int nearest = 0;

@@ -1,4 +1,4 @@
-// line_vector.hpp: vectors for scans. They begin at a line of the cache.
+// line_vector.hpp: vectors and memory for scans. They begin at a line of the cache.
 //
 // A register of 64 bytes that does not begin at a line lies across two lines, and takes twice as long to load and to store.
 // Memory of the system begins 16 bytes after a line, so each register would lie across two: benchmarks/log/core_host.md, "Memory
@@ -48,3 +48,22 @@ struct LineAllocator {
 
 template <class T>
 using LineVector = std::vector<T, LineAllocator<T>>;
+
+// The memory of one solver, which begins at a line. If it is small it lies in the object itself: the system takes longer to
+// allocate more than 1 kB than a solver takes for three rows.
+class LineMemory {
+ public:
+  LineMemory() {}  // its bytes are left open
+  LineMemory(const LineMemory&) = delete;
+  LineMemory& operator=(const LineMemory&) = delete;
+
+  char* take(std::size_t bytes) {
+    if (bytes <= sizeof(near_)) return near_;
+    far_.resize(bytes);
+    return far_.data();
+  }
+
+ private:
+  alignas(64) char near_[1 << 12];  // for 40 rows and columns of doubles
+  LineVector<char> far_;
+};

@@ -120,8 +120,7 @@ class ShortestPathSolver {
     set_way_out(limit < beyond_all(Dual{}) ? static_cast<Work>(limit) : FAR);
     Workspace size(nullptr);
     carve(size);
-    memory_.resize(size.used());
-    Workspace workspace(memory_.data());
+    Workspace workspace(memory_.take(static_cast<std::size_t>(size.used())));
     carve(workspace);
     mask_what_is_no_column();
   }
@@ -628,7 +627,7 @@ class ShortestPathSolver {
   Work way_out_;                          // its cost; FAR if there is none
   bool columns_may_stay_free_;
   const Vertex width_;                    // columns that scans read: num_columns, or some more
-  LineVector<char> memory_;               // of what `carve` lists
+  LineMemory memory_;                     // of what `carve` lists
   Work* v_;                               // [width]
   Work* distance_;                        // [width] FAR in the tree
   Work* block_least_;                     // [width / BLOCK + 1] the least distance of each block of columns
