@@ -14,8 +14,8 @@
 // near free columns that a step finds the first is taken. If rows bid for one column in a round, the first gets it. So the
 // answer depends on the costs and on the number of threads alone.
 //
-// The invariant, with u[i] = cost - v of the pair of row i: no pair costs less than u + v. v of a matched column only falls, and a
-// matched column never becomes free again. So v of columns that stay free is 0.
+// The invariant, with u[i] = cost - v of the pair of row i: no pair costs less than u + v. v of a matched column only falls, and
+// a matched column never becomes free again. So v of columns that stay free is 0.
 //
 // Jonker, Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems", Computing 38 (1987).
 #pragma once
@@ -170,9 +170,9 @@ class ShortestPaths {
   };
 
   // Free rows bid in rounds, one for each warp, in the order in which they became free. A row takes its best column from the row
-  // that has it. v of the column falls by how much it is better than the bidder's second best. Of the rows that bid for one column
-  // the first warp's row gets it. The others, and the rows that lose a column, bid again later. The entries of the next row come
-  // while this one bids.
+  // that has it. v of the column falls by how much it is better than the bidder's second best. Of the rows that bid for one
+  // column the first warp's row gets it. The others, and the rows that lose a column, bid again later. The entries of the next
+  // row come while this one bids.
   template <class Team>
   DEVICE void hold_bids(Team& team, Boards& boards) const {
     free_all(team);
@@ -283,8 +283,8 @@ class ShortestPaths {
       use(k + 1);
     }
   }
-  // use(column, cost - v) for all columns of a lane; infinite beyond the last column. Without a branch for each column, since lanes
-  // would take both ways of nearly all.
+  // use(column, cost - v) for all columns of a lane; infinite beyond the last column. Without a branch for each column, since
+  // lanes would take both ways of nearly all.
   template <class Team, class Use>
   DEVICE void each_reduced(const Team& team, Bidder& bidder, Use use) const {
     const Vertex at_once = IN_A_WARP * team.lanes();
