@@ -14,8 +14,8 @@
 // near free columns that a step finds the first is taken. If rows bid for one column in a round, the first gets it. So the
 // answer depends on the costs and on the number of threads alone.
 //
-// The invariant, with u[i] = cost - v of the pair of row i: no pair costs less than u + v. v of a matched column only falls, and a
-// matched column never becomes free again. So v of columns that stay free is 0.
+// The invariant, with u[i] = cost - v of the pair of row i: no pair costs less than u + v. v of a matched column only falls, and
+// a matched column never becomes free again. So v of columns that stay free is 0.
 //
 // Jonker, Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems", Computing 38 (1987).
 #pragma once
@@ -73,9 +73,10 @@ class ShortestPaths {
   // Reads that are under way together: fours of rows in a step, and entries of a row or a column in a lane.
   static constexpr int FOURS = 3, IN_A_WARP = 10;
   static constexpr int MOST_GROUPS = 4 * FOURS;
-  // Bids for each row, on average, if each warp has a row in each round; and how many of them come before free columns rise:
+  // Bids for each row, on average, if each warp has a row in each round. Half of them come before free columns rise, and each row
+  // bids before that. A round of few warps serves few rows, where a step of a search reads up to 12 whatever the warps:
   // benchmarks/log/batches.md, "Free columns rise after some bids".
-  static constexpr int MOST_BIDS = 4, BIDS_FROM_ZERO = 2;
+  static DEVICE int most_bids(int warps) { return 2 + warps / 4; }
 
   // What a row that the next step reads adds to cost - v of a column, and how far the row is. A group of threads without a row
   // chooses one that is infinitely far.
@@ -170,9 +171,9 @@ class ShortestPaths {
   };
 
   // Free rows bid in rounds, one for each warp, in the order in which they became free. A row takes its best column from the row
-  // that has it. v of the column falls by how much it is better than the bidder's second best. Of the rows that bid for one column
-  // the first warp's row gets it. The others, and the rows that lose a column, bid again later. The entries of the next row come
-  // while this one bids.
+  // that has it. v of the column falls by how much it is better than the bidder's second best. Of the rows that bid for one
+  // column the first warp's row gets it. The others, and the rows that lose a column, bid again later. The entries of the next
+  // row come while this one bids.
   template <class Team>
   DEVICE void hold_bids(Team& team, Boards& boards) const {
     free_all(team);
@@ -180,14 +181,15 @@ class ShortestPaths {
     bool may_rise = costs_.num_rows == costs_.num_columns;
     Queue queue{0, costs_.num_rows, costs_.num_rows};
     Bidder bidder = bidder_of(team, waiting(queue, warp));
+    const Count from_zero = most_bids(warps) / 2 * Count{costs_.num_rows}, most = most_bids(warps) * Count{costs_.num_rows};
     Count bids = 0;
     for (int first_number = -warps;; first_number -= warps) {
-      if (may_rise && (queue.length == 0 || bids >= BIDS_FROM_ZERO * Count{costs_.num_rows})) {
+      if (may_rise && (queue.length == 0 || bids >= from_zero)) {
         raise_free_columns(team);
         team.sync();
         may_rise = false;
       }
-      if (queue.length == 0 || bids >= MOST_BIDS * Count{costs_.num_rows}) return;
+      if (queue.length == 0 || bids >= most) return;
       const int served = warps < queue.length ? warps : queue.length;
       const Bidder next = bidder_of(team, waiting(queue, served + warp));
       const int number = first_number + warp;  // the least number that a column gets counts
@@ -283,8 +285,8 @@ class ShortestPaths {
       use(k + 1);
     }
   }
-  // use(column, cost - v) for all columns of a lane; infinite beyond the last column. Without a branch for each column, since lanes
-  // would take both ways of nearly all.
+  // use(column, cost - v) for all columns of a lane; infinite beyond the last column. Without a branch for each column, since
+  // lanes would take both ways of nearly all.
   template <class Team, class Use>
   DEVICE void each_reduced(const Team& team, Bidder& bidder, Use use) const {
     const Vertex at_once = IN_A_WARP * team.lanes();
