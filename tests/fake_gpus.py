@@ -8,11 +8,12 @@ import scipy.sparse
 
 import gmatch
 from gmatch import backends, cuda, small_gpu
-from gmatch.assignment.plan import FROM_MINIMA
+from gmatch.assignment.plan import FROM_MINIMA, Plan
 from gmatch.backends import cpu, point_costs, uploads
 from gmatch.backends.block_passes import FarEdges, ForestState, HostPasses
 from gmatch.backends.protocol import AssignedBatch
-from gmatch.distributed import classical, core, part
+from gmatch.distributed import classical, core, gpu_windows, part
+from gmatch.methods import assignment_method_of
 from gmatch.problems import limits, windows
 from gmatch.problems.batch import CostBatch
 from gmatch.problems.limits import Asked
@@ -43,6 +44,11 @@ def solve_on_host(costs, plan, start=FROM_MINIMA):
     host = [None if array is None else array.get() for array in start[1:]]
     solution = run(costs, plan._replace(backend=cpu), type(start)(start.kind, *host))
     return solution.moved(fake_cupy.fake)
+
+
+def bid_on_host(costs):
+    """No auction, but a cheapest assignment."""
+    return solve_on_host(costs, Plan(FakeBackend, assignment_method_of("auto", "gpu")[0]))
 
 
 class FakePasses:
@@ -142,6 +148,7 @@ def pretend(setattr):
         lambda array, *options: (FakePasses if type(array) is fake_cupy.ndarray else passes_of)(array, *options),
     )  # fmt: skip
     setattr(core, "run", solve_on_host)
+    setattr(gpu_windows, "bids_on", bid_on_host)
     setattr(small_gpu, "assign_one", lambda *_: None)
     setattr(classical, "run", solve_on_host)
     setattr(windows, "BACKENDS", {"cpu": cpu, "gpu": FakeBackend})

@@ -672,19 +672,33 @@ def assign_sparse(costs: SparseCosts, method: AssignmentMethod, start: Start, th
     """As `assign`, for sparse costs."""
     check_threads(threads)
     rows, columns = sorted(costs.shape)
-    dual = costs.dual_type
     start = start if rows == columns else start._replace(v=None)
+    team = "block" if rows + columns + costs.entries <= BLOCK_TEAM_LIMIT else "grid"
+    return _run_sparse(costs, f"assign_sparse_{team}", start, method.many_paths)
+
+
+def bid_sparse(costs: SparseCosts) -> Assigned:
+    """What an auction alone makes of a square problem: its pairs, and duals of the columns, from which u follow.
+
+    Pairs may be wrong, and some rows free. There are no pairs, and v is 0, if costs hold no auction.
+    """
+    # A start that changes nothing: pairs and duals of none.
+    start = Start(AssignmentStart.GIVEN, cupy.full(costs.shape[0], -1, np.int32), cupy.zeros(costs.shape[1]))
+    return _run_sparse(costs, "bid_sparse_grid", start, True)
+
+
+def _run_sparse(costs: SparseCosts, name: str, start: Start, many_paths: bool) -> Assigned:
+    rows, columns = sorted(costs.shape)
+    dual, team = costs.dual_type, name.rpartition("_")[2]
     with costs.data.device as device:
-        team = "block" if rows + columns + costs.entries <= BLOCK_TEAM_LIMIT else "grid"
         types = {"cost": c_type(costs.data), **index_types(costs.indptr, costs.indices)}
-        lanes = lanes_for(costs.entries, rows)
-        kernel = entry_point(ASSIGN_SPARSE, f"assign_sparse_{team}", device.id, **types, lanes=lanes)
+        kernel = entry_point(ASSIGN_SPARSE, name, device.id, **types, lanes=lanes_for(costs.entries, rows))
         blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
         vectors = Vectors(
             (start.row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual), (start.v, columns, dual)
         )
         launch = Launch(rows + 1, WORKSPACE_SIZES[ASSIGN_SPARSE](rows, columns, **types))
-        task = _assignment_task(vectors, launch, start, method.many_paths)
+        task = _assignment_task(vectors, launch, start, many_paths)
         problem = SPARSE_COSTS.pack(
             num_rows=rows, num_columns=columns, offsets=costs.indptr.data.ptr, columns=costs.indices.data.ptr,
             entries=costs.data.data.ptr, maximize=costs.maximize,

@@ -23,6 +23,7 @@ from ..methods import assignment_method_of
 from ..problems.gpu_windows import FilledWindows, GpuWindows, has_few_coordinates, slices_of_passes
 from ..problems.limits import blocks_of, minimised
 from ..problems.points import PointCosts
+from ..problems.sparse import SparseCosts
 from ..problems.windows import SAMPLED_ON_GPU, CheckedWindows, WindowCosts, rows_of_sample
 from ..result import STEPS, Assignment
 from . import core
@@ -39,6 +40,8 @@ from .ranks import Ranks, one_rank
 from .window_passes import Tile, WindowPasses
 from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_enough
 
+# Auctions before the first search. Each takes a hundredth of the time of a search.
+AUCTIONS = 2
 # CuPy's text for memory of the GPU. What ranks send of an error is its text.
 OF_CUPY = "Out of memory allocating"
 # As `Depth.times`: the most entries that passes pick.
@@ -165,6 +168,7 @@ class GpuWindowPart(MatrixPart):
         self._uncut = self._over_windows(getattr(block, "cut", None))
         self._pairs: Any = None
         self.coarse: Coarse | None = None
+        self._picked: Places | None = None  # pairs of a core that gave duals
         if isinstance(windows, FilledWindows) and windows.by_pairs:
             passes_of, options = windows.points.passes, (block.maximize, block.limit)
             self._pairs = WindowPasses(
@@ -252,8 +256,23 @@ class GpuWindowPart(MatrixPart):
             [to_host(self._least_of(to_rows, some, self.here(self.coarse.u))) for some in self._some()]
         )
 
-    def picked_by_columns(self, u: Any) -> Iterator[Places]:
-        """The best pairs of each column by cost - u."""
+    def refined(self, v: Any) -> Any:
+        """Duals of an auction in a core that duals of columns pick, some times over. Its pairs stay picked."""
+        for _ in range(AUCTIONS):
+            self._picked = self.picked(v)
+            v = self._bid(*self._picked, v)
+        return v
+
+    def picked(self, v: Any) -> Places:
+        """Few pairs of each row and of each column, the best ones by duals of the columns; and all picked before."""
+        u, _ = self.for_core.least_of_rows(self.all_rows(), self.here(v))
+        before = self.pairs_of_centroids() if self._picked is None else self._picked
+        offers = [before, core.price(self, v, 0), *self._picked_by_columns(u)]
+        keys, costs = (self.xp.concatenate(parts) for parts in zip(*offers, strict=True))
+        keys, first = self.xp.unique(keys, return_index=True)
+        return keys, costs[first]
+
+    def _picked_by_columns(self, u: Any) -> Iterator[Places]:
         windows: Any = self._windows
         turned, width = windows.on_gpu(windows.of.y, windows.of.x), self.shape[1]
         for some in self._some():
@@ -268,6 +287,15 @@ class GpuWindowPart(MatrixPart):
         rows, columns = self.coarse.pairs(self.shape[0])
         costs = self._minimised(self.here(windows.of.of_pairs(rows, columns)))
         return self.here(rows * self.shape[1] + columns), costs
+
+    def _bid(self, keys: Any, costs: Any, v: Any) -> Any:
+        number, width = self.shape
+        columns, v = (keys % width).astype(np.int32), self.here(v)
+        offsets = self.xp.searchsorted(keys, self.xp.arange(number + 1) * width).astype(np.int32)
+        above = costs - v[columns]
+        arrays = offsets, columns, above
+        bids = bids_on(SparseCosts.of_checked(arrays, self.shape, float(above.min()), float(above.max())))
+        return to_host(v + bids.v)
 
     def _some(self) -> Iterator[slice]:
         return slices_of_passes(self.shape[1])
@@ -308,7 +336,7 @@ def start(ranks: Ranks, part: Any, v: Any) -> Any:
     if v is not None:
         return v.astype(part.dual_type)
     v = part.duals_of_centroids()
-    return part.prices() if v is None else v
+    return part.prices() if v is None else part.refined(v)
 
 
 def price(part: GpuWindowPart, v: Any, times: int) -> Places:
@@ -316,18 +344,18 @@ def price(part: GpuWindowPart, v: Any, times: int) -> Places:
 
     By other duals rows pick up to 128 entries, whatever `times` is: duals from a sample are rough.
     """
-    if part.coarse is None:
-        return core.price(part, v, MOST_PICKED)
-    u, _ = part.for_core.least_of_rows(part.all_rows(), part.here(v))
-    offers = [core.price(part, v, 0), *part.picked_by_columns(u), part.pairs_of_centroids()]
-    keys, costs = (part.xp.concatenate(parts) for parts in zip(*offers, strict=True))
-    keys, first = part.xp.unique(keys, return_index=True)
-    return keys, costs[first]
+    return core.price(part, v, MOST_PICKED) if part.coarse is None else part.picked(v)
 
 
 def start_again(ranks: Ranks, part: Any) -> Any:
-    """As `core.start_again`: prices in more steps."""
-    return part.prices(have_misled=True)
+    """As `core.start_again`: prices in more steps. None after duals of centroids, which are better."""
+    return part.prices(have_misled=True) if part.coarse is None else None
+
+
+def bids_on(costs: SparseCosts) -> Any:
+    """What an auction makes of the costs."""
+    made: Any = backend_for(None, "gpu")
+    return made.bid_sparse(costs)
 
 
 def overpriced(part: GpuWindowPart, u: Any, v: Any) -> tuple[int, Places]:

@@ -1,4 +1,5 @@
-// assign_sparse.cpp: assign_sparse_grid and assign_sparse_block, for one type of COSTS, with ROW_LANES threads a row.
+// assign_sparse.cpp: assign_sparse_grid, assign_sparse_block and bid_sparse_grid, for one type of COSTS, with ROW_LANES threads a
+// row.
 #include "assignment.h"
 
 using Cost = COSTS::Cost;
@@ -38,6 +39,25 @@ static Rows rows_of(const Matrix<Cost>& matrix) {
   return rows;
 }
 
+// An auction alone: its pairs are allowed, and no column is much better for a row than its own.
+static std::string judge_bids(const Call<Cost>& call, double range) {
+  const auto& matrix = call.matrix;
+  for (Vertex row = 0; row < matrix.rows; ++row) {
+    const Vertex own = call.answer.row_match[row];
+    if (own == NONE) continue;
+    if (own < 0 || own >= matrix.columns || call.answer.col_match[own] != row) return "a pair that is none";
+    if (!matrix.is_allowed(row, own)) return "a pair that is not allowed";
+    const auto reduced = [&](Vertex column) {
+      const double cost = static_cast<double>(matrix.entry(row, column));
+      return (matrix.maximize ? -cost : cost) - static_cast<double>(call.answer.v[column]);
+    };
+    for (Vertex column = 0; column < matrix.columns; ++column) {
+      if (matrix.is_allowed(row, column) && reduced(column) < reduced(own) - 0.01 * range - 2) return "a bad pair";
+    }
+  }
+  return "";
+}
+
 int main(int argc, char** argv) {
   return fuzz(argc, argv, 100, [](Random& random) {
     constexpr int STARTS = 3;
@@ -52,6 +72,13 @@ int main(int argc, char** argv) {
     const Noise workspace(random, sparse_assignment_workspace_size(costs));
     const auto task = call.task(workspace.data(), many_paths);
     const auto spread = matrix.rows * (range.highest - range.lowest);
+    if (random() % 4 == 0 && matrix.rows == matrix.columns && !one_block) {
+      call.answer.row_match.assign(matrix.rows, NONE);  // as gmatch/backends/gpu.py
+      call.answer.col_match.assign(matrix.columns, NONE);
+      call.answer.v.assign(matrix.columns, 0);
+      emulator::launch(call.launch, [&] { bid_sparse_grid(costs, task, spread, arrivals); });
+      return judge_bids(call, static_cast<double>(range.highest - range.lowest));
+    }
     emulator::launch(call.launch, [&] {
       (one_block ? assign_sparse_block : assign_sparse_grid)(costs, task, spread, arrivals);
     });

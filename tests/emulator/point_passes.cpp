@@ -133,7 +133,8 @@ static std::string judge_least(const Given& given) {
   std::vector<Vertex> nearest(rows, 77);
   std::vector<double> least(rows, 77);
   emulator::launch(given.launch, [&] {
-    least_of_points_grid(given.pairs, given.boxes.data(), given.v.data(), given.tops.data(), least.data(), nearest.data(), arrivals);
+    least_of_points_grid(given.pairs, given.boxes.data(), given.v.data(), given.tops.data(), least.data(), nearest.data(),
+                         arrivals);
   });
   for (Vertex row = 0; row < rows; ++row) {
     double best = HUGE_VAL;

@@ -82,12 +82,16 @@ struct Auction {
   // epsilon that lets chains grow is held again. The last rounds have short chains again, since prices then hardly change.
   // Prices only fall in all rounds, so the bounds of what rows left out still hold. On an H200 growth by 4 took a tenth less
   // time than growth by 16 at once, n = 20,000.
+  //
+  // `when_calm` is for costs of which a search takes long: chains may be so many times as long after a calm round. Then few rows
+  // make long chains, and each of them would need a path. See benchmarks/log/points.md, "Few rows bid longer".
   template <class Team>
-  DEVICE void run(Team& team, Vertex longer = 1) {
+  DEVICE void run(Team& team, Vertex longer = 1, Vertex when_calm = 1) {
     choose_units();
     if (team.rank() == 0) *num_bids = *num_cut_off = *num_read = 0;
     begin_prices(team);
     begin_rest(team);
+    Vertex times = 1;
     if (has_epsilon()) {
       int bits = first;
       Vertex bids = most_bids;
@@ -102,13 +106,14 @@ struct Auction {
       }
       for (const int largest = bits; bits > last;) {
         const bool spreads = bits >= LAST_TO_SPREAD;
-        const bool cuts_off = hold_round(team, epsilon_of(bits), spreads ? bids : most_bids) > costs.num_rows / FEW;
+        const bool cuts_off = hold_round(team, epsilon_of(bits), times * (spreads ? bids : most_bids)) > costs.num_rows / FEW;
+        times = cuts_off ? 1 : when_calm;
         const bool grows = spreads && cuts_off && bids < most_bids * longer;
         if (grows) bids *= GROWTH;
         if (!grows || bits < largest) bits -= STEP;
       }
     }
-    hold_round(team, has_epsilon() ? epsilon_of(last) : 0, most_bids);
+    hold_round(team, has_epsilon() ? epsilon_of(last) : 0, times * most_bids);
     team = read_off_apart(team, *this);
   }
 

@@ -12,3 +12,11 @@ PROGRAM(assign_sparse_block, 512)
   BlockTeam<ROW_LANES> team(arrivals);
   assign_stored(team, costs, task, spread);
 }
+
+// The auction alone: its pairs, and its v. Nothing is written if there is none, as for costs that are all equal.
+PROGRAM(bid_sparse_grid, 512)
+(COSTS costs, AssignmentTask<COSTS::Dual> task, COSTS::Dual spread, unsigned* arrivals) {
+  GridTeam<ROW_LANES> team(arrivals);
+  bool was_held = false;
+  team = start_from_auction(team, costs, task, spread, &was_held);
+}
