@@ -47,6 +47,33 @@ struct PassingTeam : CountingTeam {
   static constexpr bool PASSES = true;
 };
 
+// A grid of blocks that are one thread each: parts of it take levels and rounds by themselves.
+struct PartedTeam : CountingTeam {
+  using CountingTeam::CountingTeam;
+  static constexpr bool IS_GRID = true, HAS_PARTS = true;
+  static constexpr int KEEPS_BACK = 0;
+
+  // Has one thread, but other parts write to its cells.
+  class Part : public HostTeam {
+   public:
+    explicit Part(const PartedTeam& whole) : HostTeam(0, 1, nullptr), whole_(whole) {}
+    static constexpr int KEEPS_BACK = 0;
+    bool claim(int* cell, int expected, int desired) const { return whole_.claim(cell, expected, desired); }
+    int append(int* counter) const { return whole_.append(counter); }
+    template <class T>
+    T fetch_add(T* cell, T value) const { return whole_.fetch_add(cell, value); }
+    template <class T>
+    T lower(T* cell, T value) const { return whole_.lower(cell, value); }
+
+   private:
+    const PartedTeam& whole_;
+  };
+  Part part() const { return Part(*this); }
+  int parts() const { return size(); }
+  int part_number() const { return rank(); }
+  int num_waiting() const { return rank() % 2 == 0 ? 0 : size(); }  // some parts share their rows out
+};
+
 // Deals work out one by one, to each thread in an order of its own, and yields wherever threads meet.
 struct ShakenTeam : HostTeam {
   using HostTeam::HostTeam;
@@ -446,6 +473,7 @@ static double cost_by_shortest_paths(const Sparse& costs) {
   return size == costs.num_rows ? total(costs, row_match) : -1;
 }
 
+template <class Team>
 static double cost_by_trees(const Sparse& costs, AssignmentStart start, bool many_paths, int threads) {
   std::vector<Vertex> row_match(costs.num_rows, NONE), col_match(costs.num_columns);
   std::vector<Vertex> levels(costs.num_rows + 1), augmentations(costs.num_rows + 1);
@@ -463,7 +491,7 @@ static double cost_by_trees(const Sparse& costs, AssignmentStart start, bool man
                                     start,
                                     false,
                                     many_paths};
-  run_team(threads, [&](HostTeam& team) { assign_stored(team, costs, task, 1000.0 * costs.num_rows); });
+  run_team<Team>(threads, [&](Team& team) { assign_stored(team, costs, task, 1000.0 * costs.num_rows); });
   return report.size == costs.num_rows ? total(costs, row_match) : -1;
 }
 
@@ -474,10 +502,11 @@ static void check_sparse_assignment(std::mt19937& random, Vertex rows, Vertex co
   for (const AssignmentStart start : {AssignmentStart::none, AssignmentStart::reduce}) {
     for (const bool many_paths : {false, true}) {
       for (const int threads : {2, 8}) {
-        const double found = cost_by_trees(costs, start, many_paths, threads);
-        if (found == expected) continue;
-        std::printf("sparse %d x %d, many_paths %d, %d threads: cost %g, not %g\n", rows, columns, many_paths, threads,
-                    found, expected);
+        const double on_threads = cost_by_trees<HostTeam>(costs, start, many_paths, threads);
+        const double in_parts = cost_by_trees<PartedTeam>(costs, start, many_paths, threads);
+        if (on_threads == expected && in_parts == expected) continue;
+        std::printf("sparse %d x %d, many_paths %d, %d threads: cost %g, in parts %g, not %g\n", rows, columns, many_paths,
+                    threads, on_threads, in_parts, expected);
         std::exit(1);
       }
     }

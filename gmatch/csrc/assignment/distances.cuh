@@ -2,7 +2,7 @@
 //
 // The reach grows by a step. Rows within it lower the columns of their entries, in rounds, until no distance within it falls:
 // near rows before far ones. Rows lower columns beyond the reach, too, but the mates of these wait for their step. Distances only
-// fall, and the least wins, in any order.
+// fall, and the least wins, in any order. The blocks of a grid take some rounds by themselves.
 //
 // Meyer, Sanders, "Delta-stepping: a parallelizable shortest path algorithm", Journal of Algorithms 49 (2003); with the
 // width of a step fitted to the rounds that it takes.
@@ -20,9 +20,13 @@ struct Distances {
   // costs more than another scan. A fourth to 4 times of each number is within the noise on a GPU and on a host:
   // benchmarks/log/sparse.md, "Thresholds measured again".
   static constexpr Vertex MOST_ROUNDS = 48, FEWEST_ROUNDS = 6, IDLE = 16, BUSY = 4;
-  // Rows for each lane group in a step of a team that passes over all columns. With fewer the step is made wider, with more
-  // narrower. Half, 2 and 4 times these are as fast: benchmarks/log/core_gpu.md, "Thresholds measured again".
+  // Rows for each lane group in a step of a grid, or of a team that passes over all columns. With fewer the step is made wider,
+  // with more narrower. Half, 2 and 4 times these are as fast for cores: benchmarks/log/core_gpu.md, "Thresholds measured again".
   static constexpr Vertex FEWEST_ROWS = 2, MOST_ROWS = 16;
+  // A part of a grid takes at most ROUNDS_AHEAD rounds by itself, from at most ROOM_AHEAD rows. If the list of the grid has more
+  // than FULL_SHARE rows for each part, the parts take one round. The numbers of NearWork, not measured for rounds.
+  static constexpr int ROUNDS_AHEAD = SHORT_LISTS ? 5 : 24;
+  static constexpr Vertex ROOM_AHEAD = SHORT_LISTS ? 6 : 512, FULL_SHARE = SHORT_LISTS ? 8 : 64;
   // Passes of a round. A pass without a row costs a tenth of a barrier. See benchmarks/log/core_gpu.md, "8, then 64 passes
   // between two barriers".
   static constexpr int PASSES_OF_A_ROUND = 64;
@@ -46,8 +50,8 @@ struct Distances {
   Dual* u;             // [num_rows]
   Dual* v;             // [num_columns]
   Dual* distance;      // [num_columns] from the nearest root, as far as known; final within the reach
-  Dual* scanned;       // [num_columns] the distance from which its mate last lowered columns; for teams that keep a
-                       //               list only if the mate was in a tree that was kept
+  Dual* scanned;       // [num_columns] a distance from which its mate lowered columns in this phase; for teams that keep a
+                       //               list, and are no grid, only if the mate was in a tree that was kept
   Vertex* near_rows;   // [2][num_rows] other teams: rows whose distance fell within the reach, in this round and the next
   Vertex* listed;      // [num_columns] other teams: minus the number of the round that its mate was last listed for
   Census* censuses;    // [3]
@@ -132,6 +136,11 @@ struct Distances {
   // Returns whether a column fell whose mate is to be listed or passed.
   template <class Team>
   DEVICE bool lower_columns(const Steps<Team>& steps, const ClaimedForest<true>& forest, const NearRow& near) {
+    return lower_columns(steps, forest, near, [&](Vertex column, Vertex mate) { list_once(steps, column, mate); });
+  }
+  // Calls list(column, mate) for the columns that it lowers within reach, if the team keeps a list.
+  template <class Team, class List>
+  DEVICE bool lower_columns(const Steps<Team>& steps, const ClaimedForest<true>& forest, const NearRow& near, List list) {
     Team& team = steps.team;
     const Dual bound = many_paths ? costs.infinite() : team.read(nearest_end);
     rows_scanned += team.lane() == 0;
@@ -156,16 +165,15 @@ struct Distances {
         if (few.column[k] == NONE) continue;
         const Dual here = near.distance + few.slack(k);
         if (here >= there[k] || here > bound) continue;
-        fell |= lower(steps, few.column[k], mate[k], here);
+        fell |= lower(team, few.column[k], mate[k], here, list);
       }
       return true;
     });
     return fell;
   }
 
-  template <class Team>
-  DEVICE bool lower(const Steps<Team>& steps, Vertex column, Vertex mate, Dual here) {
-    Team& team = steps.team;
+  template <class Team, class List>
+  DEVICE bool lower(const Team& team, Vertex column, Vertex mate, Dual here, List list) {
     const bool first = here < team.lower(&distance[column], here);
     if (mate == NONE) {
       if (!many_paths) team.lower(nearest_end, here);
@@ -173,9 +181,15 @@ struct Distances {
     }
     if (here > reach) return false;
     if constexpr (!in_passes<Team>()) {
-      if (first && team.fetch_min(&listed[column], -round) > -round) list(steps, mate);
+      if (first) list(column, mate);
     }
     return true;
+  }
+
+  // A row is in the next list at most once.
+  template <class Team>
+  DEVICE void list_once(const Steps<Team>& steps, Vertex column, Vertex row) const {
+    if (steps.team.fetch_min(&listed[column], -round) > -round) list(steps, row);
   }
 
   // Makes the next step wider or narrower, by the census after a step.
@@ -183,7 +197,7 @@ struct Distances {
   DEVICE void fit_step(const Team& team, const Census& all, Vertex rounds_before) {
     const Count groups = team.size() / team.lanes();
     bool narrow, wide;
-    if constexpr (in_passes<Team>()) {
+    if constexpr (in_passes<Team>() || Team::IS_GRID) {
       narrow = all.rows_scanned < FEWEST_ROWS * groups;
       wide = all.rows_scanned > MOST_ROWS * groups;
     } else {
@@ -349,15 +363,77 @@ struct Distances {
     steps.end();
   }
 
-  // One round of a team that keeps a list.
+  // One round of a team that keeps a list; or some rounds of each part of a grid.
   template <class Team>
   DEVICE void lower_listed(Steps<Team>& steps, const ClaimedForest<true>& forest) {
-    const Vertex* rows = near_rows_of(steps.parity());
     ++round;
-    steps.team.each_group(steps.todo(), [&](Count i) {
-      lower_columns(steps, forest, {distance_of(steps.team, forest, rows[i]), rows[i]});
-    });
+    if constexpr (Team::IS_GRID) {
+      lower_ahead(steps, forest);
+    } else {
+      const Vertex* rows = near_rows_of(steps.parity());
+      steps.team.each_group(steps.todo(), [&](Count i) {
+        lower_columns(steps, forest, {distance_of(steps.team, forest, rows[i]), rows[i]});
+      });
+    }
     steps.end();
+  }
+
+  // The list that a part of a grid works on by itself.
+  struct RowsAhead {
+    Progress progress;
+    Vertex rows[2 * ROOM_AHEAD];
+    int num_waiting[2];  // in turns, like the lists
+  };
+
+  // Each part takes its share of the list. A row that a part lists goes to the part itself, which waits for its own threads only.
+  // If its list is full, the row goes to the next list of the grid, and so do the rows that are listed at the end.
+  //
+  // A row is in the list of each part that lowered its column, so it may be in many lists, or in one list many times. It lowers
+  // columns only if its distance is less than any from which a lane group has lowered columns for it, or is about to. So no fall
+  // of a distance is missed: who lowers a column lists its mate afterwards, and the mate reads its distance after that.
+  template <class Team>
+  DEVICE void lower_ahead(const Steps<Team>& steps, const ClaimedForest<true>& forest) {
+    SHARED_BY_BLOCK(RowsAhead, near);
+    auto part = steps.team.part();
+    if (part.rank() == 0) near.progress = Progress{};
+    part.sync();
+    Steps<decltype(part)> near_steps(part, near.progress);
+    const auto list_ahead = [&](Vertex column, Vertex row) {
+      const Vertex place = near_steps.append();
+      if (place < ROOM_AHEAD) near.rows[(near_steps.parity() ^ 1) * ROOM_AHEAD + place] = row;
+      else list_once(steps, column, row);
+    };
+    // Shares are dealt out in turn, since neighbours in the list are alike.
+    const Vertex todo = steps.todo(), parts = steps.team.parts(), mine = steps.team.part_number();
+    const Vertex* rows = near_rows_of(steps.parity()) + mine;
+    Vertex count = mine < todo ? (todo - 1 - mine) / parts + 1 : 0, stride = parts;
+    const int most = todo > FULL_SHARE * static_cast<Count>(parts) ? 1 : ROUNDS_AHEAD;
+    int done = 0;
+    bool is_awaited;
+    do {
+      // If half of the parts wait, a part with more rows than lane groups shares them out again.
+      const bool may_share = count > part.size() / part.lanes();
+      if (part.rank() == 0) near.num_waiting[near_steps.parity() ^ 1] = may_share ? steps.team.num_waiting() : 0;
+      part.each_group(count, [&](Count i) { lower_if_nearer(near_steps, forest, rows[i * stride], list_ahead); });
+      near_steps.end();
+      is_awaited = 2 * near.num_waiting[near_steps.parity()] >= parts;
+      count = near_steps.todo() < ROOM_AHEAD ? near_steps.todo() : ROOM_AHEAD;
+      rows = near.rows + near_steps.parity() * ROOM_AHEAD;
+      stride = 1;
+    } while (++done < most && count > 0 && !is_awaited);
+    part.each(count, [&](Count i) { list_once(steps, forest.matching.row_match[rows[i]], rows[i]); });
+  }
+
+  // A matched row lowers columns, unless it has done so from this distance. All lanes of its group go by one distance.
+  template <class Part, class List>
+  DEVICE void lower_if_nearer(const Steps<Part>& steps, const ClaimedForest<true>& forest, Vertex row, List list) {
+    Part& part = steps.team;
+    const Vertex column = forest.matching.row_match[row];
+    const Dual from = part.read(&distance[column]), before = part.read(&scanned[column]);
+    const NearRow near{part.min_group(from), row};
+    if (near.distance >= part.min_group(before)) return;
+    if (part.lane() == 0) part.write(&scanned[column], near.distance);
+    lower_columns(steps, forest, near, list);
   }
 
   DEVICE Vertex* near_rows_of(int parity) const { return near_rows + parity * static_cast<Count>(costs.num_rows); }

@@ -152,7 +152,8 @@ struct Readers {
         [&](Vertex column, Dual cost, Dual v_there) {
           const Dual here = distance_by(cost, v_there);
           if (here > farthest_read || here >= team.read(&known.distance[column])) return;
-          known.lower(steps, column, forest.matching.col_match[column], here);
+          known.lower(team, column, forest.matching.col_match[column], here,
+                      [&](Vertex there, Vertex mate) { known.list_once(steps, there, mate); });
           team.write(&via[column], row);
           team.write(&fell_in[column], reads);
         },
