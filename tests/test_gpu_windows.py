@@ -178,6 +178,26 @@ def test_points_on_a_gpu_with_a_limit_and_a_start(small_windows):
         assert again.stats["initial"] == "given" and np.isclose(again.cost, expected.cost)
 
 
+@pytest.mark.parametrize("size", [1e-3, 1e300, 1.7e308])
+def test_points_on_a_gpu_start_from_duals_of_any_size(size, small_windows, monkeypatch):
+    """By an auction, if as many costs of that size as there are rows can be added; else by a search from the duals."""
+    starts, run = [], core.run
+
+    def noting(costs, plan, start=None):
+        starts.append(start.v is not None)
+        return run(costs, plan, start)
+
+    monkeypatch.setattr(core, "run", noting)
+    rng = np.random.default_rng(15)
+    x, y = rng.random((2, 60, 3))
+    costs = PointCosts(x, y)
+    with np.errstate(over="ignore"):  # of sums of these duals
+        found = gmatch.lap(costs, device="gpu", duals=(np.zeros(60), size * rng.uniform(-1, 1, 60)))
+    gmatch.verify(costs, found)
+    assert found.stats["initial"] == "given" and np.isclose(found.cost, gmatch.lap(costs).cost, rtol=1e-12)
+    assert starts[0] == (size > 1e307)
+
+
 def test_points_on_a_gpu_whose_costs_are_large(small_windows):
     """A search in windows rounds all duals as the largest number, also those of points that stay free."""
     for seed in (4, 9, 10, 11):
@@ -293,11 +313,11 @@ FAMILIES_OF_POINTS = ["uniform", "mixture", "ring", "far", "grid"]
 
 @pytest.mark.parametrize("family", FAMILIES_OF_POINTS)
 @pytest.mark.parametrize("d", [2, 3])
-@pytest.mark.parametrize("auctions", [0, 2])
+@pytest.mark.parametrize("auctions", [0, 6])
 def test_duals_of_centroids_leave_little_to_do(family, d, auctions, small_windows, monkeypatch):
     """Cores of few pairs hold the assignment after few rounds, also where passes see some rows at a time."""
     monkeypatch.setattr(gpu_windows, "ROWS_OF_A_PASS", 300)
-    monkeypatch.setattr(of_windows, "AUCTIONS", auctions)
+    monkeypatch.setattr(of_windows, "MOST_AUCTIONS", auctions)
     n = 1100
     costs = PointCosts(*clouds(family, n, d))
     found = gmatch.lap(costs, device="gpu")
@@ -353,7 +373,7 @@ def test_a_core_is_searched_anew_if_many_rows_are_offered_entries(small_windows,
         return found
 
     monkeypatch.setattr(core, "run", noting)
-    monkeypatch.setattr(of_windows, "AUCTIONS", 0)
+    monkeypatch.setattr(of_windows, "MOST_AUCTIONS", 0)
     x, y = clouds("ring", 1100, 3)
     gmatch.lap(PointCosts(x, y), device="gpu")
     assert starts[:4] == [AssignmentStart.REDUCE, AssignmentStart.GIVEN] * 2

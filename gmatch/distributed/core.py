@@ -63,8 +63,9 @@ PART_MISLED = 32
 # 390 entries a row leave none free. Measured with products of random numbers, n = 2000.
 DEPTHS = 0, 1, 3
 # On a GPU a search anew takes less time than one from the last solution if more than 1 row in 64 was offered entries.
-# Gaussian points, n = 100,000: 2,700 rows took 930 ms, and an auction of all rows 76 ms with its search.
-PART_ANEW = 64
+# Gaussian points, n = 100,000: 2,700 rows took 930 ms, and an auction of all rows 76 ms with its search. But a search
+# anew ends with other duals, which overprice other entries. So it happens at most twice.
+PART_ANEW, MOST_ANEW = 64, 2
 # After this number of rounds `classical` goes on. No family of the tests takes half as many.
 MOST_ROUNDS = 100
 
@@ -363,6 +364,7 @@ class _Core:
         self._are_given = are_given  # the first duals
         self._range = part.block.lowest, part.block.highest
         self._counts = np.zeros(len(COUNTED_ON_ROOT), np.int64)
+        self._anew = 0  # searches
         self.begin()
 
     def begin(self) -> None:
@@ -459,12 +461,13 @@ class _Core:
         if last is not None and last.size < len(last.row_match):
             last = None
         if last is None and (is_square or not (on_host and v.any())):
-            if is_square and self._part.bids_from_duals and v.any():
+            if is_square and self._part.holds_bids and v.any() and (self._are_given or self._part.starts_near):
                 return costs, self._start_by_bids(costs, self._here(v))
             # A copy, since a search changes the duals that it starts from, and all ranks go on from equal ones.
             return costs, Start(AssignmentStart.REDUCE, None, self._here(v.copy()) if self._starts_from(v) else None)
         if last is not None and is_square:
-            if self._part.bids_from_duals and rows_offered * PART_ANEW > self.shape[0]:
+            if self._part.holds_bids and self._anew < MOST_ANEW and rows_offered * PART_ANEW > self.shape[0]:
+                self._anew += 1
                 return costs, self._start_by_bids(costs, last.v)
             return costs, Start(AssignmentStart.GIVEN, last.row_match, last.v)
         doubled = Doubled.of(costs, self._columns) if on_host else None
@@ -481,8 +484,11 @@ class _Core:
         The search in the core itself then mends what the differences are rounded by.
         """
         above = costs.data - v[costs.indices]
+        lowest, highest = float(above.min()), float(above.max())
+        if not len(v) * (highest - lowest) < np.inf:  # given duals may be of any size
+            return Start(AssignmentStart.REDUCE, None, v.copy())
         arrays = costs.indptr, costs.indices, above
-        shifted = SparseCosts.of_checked(arrays, costs.shape, float(above.min()), float(above.max()))
+        shifted = SparseCosts.of_checked(arrays, costs.shape, lowest, highest)
         solution = self._run(shifted, Start(AssignmentStart.REDUCE, None, None))
         return Start(AssignmentStart.GIVEN, solution.row_match, solution.v + v)
 

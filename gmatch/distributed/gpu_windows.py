@@ -40,8 +40,9 @@ from .ranks import Ranks, one_rank
 from .window_passes import Tile, WindowPasses
 from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_enough
 
-# Auctions before the first search. Each takes a hundredth of the time of a search.
-AUCTIONS = 2
+# Auctions before the first search. Each takes about a tenth of its time. They end when at most 1 row in 64 wants a
+# column that is not in the core: benchmarks/log/points.md, "Points on a GPU start from centroids".
+MOST_AUCTIONS, PART_UNKNOWN = 6, 64
 # CuPy's text for memory of the GPU. What ranks send of an error is its text.
 OF_CUPY = "Out of memory allocating"
 # As `Depth.times`: the most entries that passes pick.
@@ -159,7 +160,7 @@ class GpuWindowPart(MatrixPart):
         Part.__init__(self, block, Cut(slice(0, shape[0]), slice(0, shape[1]), shape), "gpu")
         self.block, self.threads, self.share = block, 1, 1.0
         self.gap, self.excess = gap, None
-        self.bids_from_duals = self.dual_type is np.float64  # whole numbers keep their type
+        self.holds_bids = self.dual_type is np.float64  # whole numbers keep their type
         self._offered: list[Places] = []
         if isinstance(block, CheckedWindows):
             block.entries_of_core = self.entries_of
@@ -168,7 +169,7 @@ class GpuWindowPart(MatrixPart):
         self._uncut = self._over_windows(getattr(block, "cut", None))
         self._pairs: Any = None
         self.coarse: Coarse | None = None
-        self._picked: Places | None = None  # pairs of a core that gave duals
+        self.picked: Places | None = None  # pairs of a core, which gave the duals
         if isinstance(windows, FilledWindows) and windows.by_pairs:
             passes_of, options = windows.points.passes, (block.maximize, block.limit)
             self._pairs = WindowPasses(
@@ -257,20 +258,32 @@ class GpuWindowPart(MatrixPart):
         )
 
     def refined(self, v: Any) -> Any:
-        """Duals of an auction in a core that duals of columns pick, some times over. Its pairs stay picked."""
-        for _ in range(AUCTIONS):
-            self._picked = self.picked(v)
-            v = self._bid(*self._picked, v)
+        """Duals of auctions in cores that duals pick, until few rows want a column that is not in the core."""
+        self._pick(v, self._wanted(v)[0])
+        for _ in range(MOST_AUCTIONS):
+            assert self.picked is not None, "it was just picked"
+            keys, costs = self.picked
+            v = self._bid(keys, costs, v)
+            u, wanted = self._wanted(v)
+            known = keys[self.xp.minimum(self.xp.searchsorted(keys, wanted), len(keys) - 1)] == wanted
+            self._pick(v, u)
+            if int((~known).sum()) * PART_UNKNOWN <= self.shape[0]:
+                break
         return v
 
-    def picked(self, v: Any) -> Places:
-        """Few pairs of each row and of each column, the best ones by duals of the columns; and all picked before."""
-        u, _ = self.for_core.least_of_rows(self.all_rows(), self.here(v))
-        before = self.pairs_of_centroids() if self._picked is None else self._picked
-        offers = [before, core.price(self, v, 0), *self._picked_by_columns(u)]
+    def _wanted(self, v: Any) -> Any:
+        """The least cost - v of each row, and the place of a pair that has it."""
+        rows = self.all_rows()
+        u, nearest = self.for_core.least_of_rows(rows, self.here(v))
+        return u, rows.astype(np.int64) * self.shape[1] + nearest
+
+    def _pick(self, v: Any, u: Any) -> None:
+        """Few pairs of each row and of each column, the best ones by these duals; and all picked before."""
+        offers = [core.price(self, v, 0), *self._picked_by_columns(u)]
+        offers.append(self.pairs_of_centroids() if self.picked is None else self.picked)
         keys, costs = (self.xp.concatenate(parts) for parts in zip(*offers, strict=True))
         keys, first = self.xp.unique(keys, return_index=True)
-        return keys, costs[first]
+        self.picked, self.starts_near = (keys, costs[first]), True
 
     def _picked_by_columns(self, u: Any) -> Iterator[Places]:
         windows: Any = self._windows
@@ -291,7 +304,8 @@ class GpuWindowPart(MatrixPart):
     def _bid(self, keys: Any, costs: Any, v: Any) -> Any:
         number, width = self.shape
         columns, v = (keys % width).astype(np.int32), self.here(v)
-        offsets = self.xp.searchsorted(keys, self.xp.arange(number + 1) * width).astype(np.int32)
+        index_type = np.int32 if len(keys) < 2**31 else np.int64
+        offsets = self.xp.searchsorted(keys, self.xp.arange(number + 1) * width).astype(index_type)
         above = costs - v[columns]
         arrays = offsets, columns, above
         bids = bids_on(SparseCosts.of_checked(arrays, self.shape, float(above.min()), float(above.max())))
@@ -340,11 +354,12 @@ def start(ranks: Ranks, part: Any, v: Any) -> Any:
 
 
 def price(part: GpuWindowPart, v: Any, times: int) -> Places:
-    """As `core.price`. By duals of centroids columns pick pairs, too, and few of each row and column are enough.
+    """As `core.price`. What gave the duals has picked pairs already, if centroids began it.
 
     By other duals rows pick up to 128 entries, whatever `times` is: duals from a sample are rough.
     """
-    return core.price(part, v, MOST_PICKED) if part.coarse is None else part.picked(v)
+    picked, part.picked = part.picked, None
+    return core.price(part, v, MOST_PICKED) if picked is None else picked
 
 
 def start_again(ranks: Ranks, part: Any) -> Any:

@@ -45,8 +45,10 @@ class Part:
 
     passes: PassesOverRows
     margins: Margins
-    bids_from_duals = False
-    """Whether the solver of the core holds an auction from duals that are known."""
+    holds_bids = False
+    """Whether the solver of the core, on a GPU, may hold an auction from duals that are known."""
+    starts_near = False
+    """Whether the first duals are near the best ones."""
 
     def __init__(self, block: RowsOfCosts, cut: Cut, device: Device = "cpu") -> None:
         self.block, (self.rows, self.columns, self.shape) = block, cut
