@@ -484,11 +484,8 @@ class _Core:
         The search in the core itself then mends what the differences are rounded by.
         """
         above = costs.data - v[costs.indices]
-        lowest, highest = float(above.min()), float(above.max())
-        if not len(v) * (highest - lowest) < np.inf:  # given duals may be of any size
-            return Start(AssignmentStart.REDUCE, None, v.copy())
         arrays = costs.indptr, costs.indices, above
-        shifted = SparseCosts.of_checked(arrays, costs.shape, lowest, highest)
+        shifted = SparseCosts.of_checked(arrays, costs.shape, float(above.min()), float(above.max()))
         solution = self._run(shifted, Start(AssignmentStart.REDUCE, None, None))
         return Start(AssignmentStart.GIVEN, solution.row_match, solution.v + v)
 
