@@ -431,9 +431,8 @@ class _Core:
         offsets = self._xp.searchsorted(self._keys, self._xp.arange(n + 1) * m).astype(index_type)
         arrays = offsets, (self._keys % m).astype(np.int32), self._values
         self._costs = SparseCosts.of_checked(arrays, self.shape, *self._range)
-        rows_offered = sum(len(self._xp.unique(keys // m)) for keys, _ in offers)
         with found.clock("search"):
-            costs, start = self._begun(found.v, rows_offered)
+            costs, start = self._begun(found.v, offers)
             solution = self._solution = self._searched(costs, start)
         free = int((solution.row_match[:n] < 0).sum())
         self._is_solved = not free
@@ -450,7 +449,7 @@ class _Core:
         assert self._costs is not None, "it was made"
         return self._searched(self._costs, Start(AssignmentStart.REDUCE, None, None))
 
-    def _begun(self, v: Any, rows_offered: int) -> tuple[SparseCosts, Start]:
+    def _begun(self, v: Any, offers: list[Places]) -> tuple[SparseCosts, Start]:
         """The costs to solve, and the start: the last solution if it was complete, or the duals that priced the core.
 
         On a host a core that is not square is doubled before a search starts from duals.
@@ -466,7 +465,7 @@ class _Core:
             # A copy, since a search changes the duals that it starts from, and all ranks go on from equal ones.
             return costs, Start(AssignmentStart.REDUCE, None, self._here(v.copy()) if self._starts_from(v) else None)
         if last is not None and is_square:
-            if self._part.holds_bids and self._anew < MOST_ANEW and rows_offered * PART_ANEW > self.shape[0]:
+            if self._part.holds_bids and self._anew < MOST_ANEW and self._are_many(offers):
                 self._anew += 1
                 return costs, self._start_by_bids(costs, last.v)
             return costs, Start(AssignmentStart.GIVEN, last.row_match, last.v)
@@ -478,17 +477,19 @@ class _Core:
             return costs, Start(AssignmentStart.REDUCE, None, None)
         return costs, Start(AssignmentStart.GIVEN, last.row_match[: self.shape[0]])
 
+    def _are_many(self, offers: list[Places]) -> bool:
+        """Whether entries were offered to more than 1 row in PART_ANEW."""
+        rows = sum(len(self._xp.unique(keys // self.shape[1])) for keys, _ in offers)
+        return rows * PART_ANEW > self.shape[0]
+
     def _start_by_bids(self, costs: SparseCosts, v: Any) -> Start:
         """Pairs and duals of the core whose costs are cost - v: an auction on a GPU starts from zeros.
 
         The search in the core itself then mends what the differences are rounded by.
         """
         above = costs.data - v[costs.indices]
-        lowest, highest = float(above.min()), float(above.max())
-        if not len(v) * (highest - lowest) < np.inf:  # given duals may be of any size
-            return Start(AssignmentStart.REDUCE, None, v.copy())
         arrays = costs.indptr, costs.indices, above
-        shifted = SparseCosts.of_checked(arrays, costs.shape, lowest, highest)
+        shifted = SparseCosts.of_checked(arrays, costs.shape, float(above.min()), float(above.max()))
         solution = self._run(shifted, Start(AssignmentStart.REDUCE, None, None))
         return Start(AssignmentStart.GIVEN, solution.row_match, solution.v + v)
 

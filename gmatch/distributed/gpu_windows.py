@@ -40,8 +40,8 @@ from .ranks import Ranks, one_rank
 from .window_passes import Tile, WindowPasses
 from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_enough
 
-# Auctions before the first search. Each takes about a tenth of its time. They end when at most 1 row in 64 wants a
-# column that is not in the core: benchmarks/log/points.md, "Points on a GPU start from centroids".
+# Auctions before the first search: each takes 18 ms (n = 100,000). They end when at most 1 row in 64 wants a column
+# that is not in the core. A ring in 2-D holds 5: benchmarks/log/points.md, "Points on a GPU start from centroids".
 MOST_AUCTIONS, PART_UNKNOWN = 6, 64
 # CuPy's text for memory of the GPU. What ranks send of an error is its text.
 OF_CUPY = "Out of memory allocating"
