@@ -595,3 +595,10 @@ def test_two_clouds_are_no_batch():
         gmatch.lap((x[:8], y[:8]))
         gmatch.lap(np.random.default_rng(0).random((2, 40, 16)))
         gmatch.lap([x, y, y])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_that_pricing_adds_are_bid_for_before_they_are_searched(seed):
+    x, y = np.random.default_rng(seed).random((2, 20_000, 3))
+    # A search alone scans a row 29 times: many rows are far from free columns after the first prices.
+    assert gmatch.lap(PointCosts(x, y), threads=1).stats["rows_scanned"] < 22 * len(x)

@@ -210,9 +210,12 @@ class Level {
   // Far pairs of a coarse row that are kept for each doubling of the distance. 3 take 1.1 times as long. Without far pairs a ring
   // takes 1.3 times as long.
   static constexpr int FAR_PAIRS = 1;
-  // Epsilon as a multiple of the gap: it begins at 1, is divided by STEP after each phase, and ends at LAST. STEP of
-  // 2 and 25 takes 1.15 times as long.
+  // Epsilon of the first auction as a multiple of the gap: it begins at 1, is divided by STEP after each phase, and ends at LAST.
+  // STEP of 2 and 25 takes 1.15 times as long.
   static constexpr double STEP = 6, LAST = 1e-6;
+  // Epsilon of an auction after a search begins at the mean of what the rows have found, and ends at this share of that: "A short
+  // auction after the first search".
+  static constexpr double LAST_AGAIN = 0.02;
   // With a gap the trees are asked up to ASKS times before the core says that the gap is met. That begins once epsilon is at most
   // ASKED_FROM times the first epsilon: "Within a gap: the trees are asked twice while epsilon is large, the last rows are
   // matched by paths".
@@ -225,9 +228,8 @@ class Level {
   static constexpr Vertex FEW_FIND = 1000;
   // After the finish has given up, it is tried again once 1/8 as many rows find new pairs. 1/2 and 1/32 are as fast.
   static constexpr Vertex LESS = 8;
-  // The auction is held again if more than this share of the rows found new pairs: "An auction is held again if a tenth of the
-  // rows found pairs; pairs are kept from one auction to the next".
-  static constexpr double MANY_FIND = 0.1;
+  // The auction is held again if more than this share of the rows found new pairs: "A short auction after the first search".
+  static constexpr double MANY_FIND = 0.05;
   static constexpr int MOST_ROUNDS = 1000;
   // The finish gives up if it knows more than 200 entries for each row and 2^24 beside.
   static constexpr Count ROOM = 200, MORE_ROOM = 1 << 24;
@@ -483,7 +485,7 @@ class Level {
       Core core(clouds_, pairs_, options_.threads);
       watch.take(counters_.core_ns);
       const Count priced_ns = counters_.price_ns;
-      const Held held = hold ? hold_auction(core, epsilon, gap, round > 0) : Held::NOT_YET;
+      const Held held = hold ? hold_auction(core, epsilon, gap, round > 0, !is_solved) : Held::NOT_YET;
       watch.take(counters_.auction_ns);
       counters_.auction_ns -= counters_.price_ns - priced_ns;  // what it has asked the trees
       counters_.stopped = held == Held::ENOUGH;
@@ -496,7 +498,7 @@ class Level {
       has_duals = has_pairs = is_solved = true;
       watch.take(counters_.search_ns);
       const Vertex rows = price(gap);
-      epsilon = gap;
+      epsilon = gap * num_rows / std::max<Vertex>(1, rows);
       watch = Stopwatch();
       counters_.rounds = round + 1;
       hold = rows > num_rows * MANY_FIND;
@@ -529,9 +531,9 @@ class Level {
 
   // Leaves in `epsilon` the epsilon to go on from, and in `gap`, if the core lacks pairs, by how much duals are too large on
   // average.
-  Held hold_auction(const Core& core, double& epsilon, double& gap, bool has_mates) {
+  Held hold_auction(const Core& core, double& epsilon, double& gap, bool has_mates, bool is_first) {
     KeptAuction auction(core.costs(), v_.data(), has_mates ? row_match_.data() : nullptr, options_.threads);
-    const double last = std::max(epsilon * LAST, options_.whole ? LEAST_OF_WHOLE : 0);
+    const double last = std::max(epsilon * (is_first ? LAST : LAST_AGAIN), options_.whole ? LEAST_OF_WHOLE : 0);
     Held held = Held::NOT_YET;
     for (; epsilon > last && held == Held::NOT_YET; epsilon /= STEP) {
       auction.hold(epsilon, options_.gap == 0);
@@ -600,18 +602,23 @@ class Level {
   // Matches the few rows that are still free by shortest paths, along slacks that are off by epsilon. Returns what all pairs cost
   // then, or FAR if some rows stay free. The duals stay as they were: these are known to prove a bound.
   double cost_of_rest(const Core& core) {
+    std::vector<double> u = u_, v = v_;
+    if (!match_rest(core, u, v)) return FAR;
+    return std::accumulate(u.begin(), u.end(), std::accumulate(v.begin(), v.end(), 0.0));
+  }
+
+  // Matches the rows that are still free by shortest paths through all of the core. Returns whether that matches all rows.
+  bool match_rest(const Core& core, std::vector<double>& u, std::vector<double>& v) {
     std::vector<Vertex> rest;
     for (Vertex row = 0; row < clouds_.num_rows(); ++row) {
       if (row_match_[row] == NONE) rest.push_back(row);
     }
-    std::vector<double> u = u_, v = v_;
     using Costs = const SparseCosts<double, Count, Vertex>;
     Costs costs = core.costs();
     SparseShortestPathSolver<Costs> solver(costs, counters_.search);
     const auto number = static_cast<Vertex>(rest.size());
-    const Vertex size = solver.go_on(rest.data(), number, row_match_.data(), col_match_.data(), u.data(), v.data());
-    if (size < clouds_.num_rows()) return FAR;
-    return std::accumulate(u.begin(), u.end(), std::accumulate(v.begin(), v.end(), 0.0));
+    return clouds_.num_rows() ==
+           solver.go_on(rest.data(), number, row_match_.data(), col_match_.data(), u.data(), v.data(), true);
   }
 
   void search(const Core& core, bool has_duals, bool has_pairs) {
@@ -619,19 +626,26 @@ class Level {
     if (options_.whole) {
       for (double& v : v_) v = std::floor(v);
     }
-    if (has_duals) {
+    const bool all = has_duals ? search_from_duals(core, has_pairs) : search_from_nothing(core);
+    if (!all) throw std::logic_error("the core of the points has no assignment");
+  }
+
+  bool search_from_duals(const Core& core, bool has_pairs) {
+    {
       BlockSearch search(core.costs(), clouds_.num_y, v_, options_.threads);
       search.begin(has_pairs ? &row_match_ : nullptr, TIGHT);
-      has_pairs = true;
       const bool all = search.match_most();
       search.write(row_match_, col_match_, u_, v_, counters_.search);
-      if (all) return;
+      if (all) return true;
     }
+    return match_rest(core, u_, v_);
+  }
+
+  bool search_from_nothing(const Core& core) {
     using Costs = const SparseCosts<double, Count, Vertex>;
     Costs costs = core.costs();
     SparseShortestPathSolver<Costs> solver(costs, counters_.search);
-    const Vertex size = solver.solve(has_duals, row_match_.data(), col_match_.data(), u_.data(), v_.data(), has_pairs);
-    if (size < clouds_.num_rows()) throw std::logic_error("the core of the points has no assignment");
+    return clouds_.num_rows() == solver.solve(false, row_match_.data(), col_match_.data(), u_.data(), v_.data());
   }
 
   // Returns how many rows found columns. Leaves in `gap` by how much their u was too large, on average.

@@ -70,8 +70,9 @@ class SparseShortestPathSolver {
     return all ? costs_.num_rows : costs_.num_rows - static_cast<Vertex>(free_rows_.size());
   }
 
-  // From pairs that are stored, and v that prove them: matches these rows, the only free ones, if that can be.
-  Vertex go_on(const Vertex* rows, Vertex number, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v) {
+  // From pairs that are stored, and v that prove them: matches these rows, the only free ones, if that can be. Rows that are far
+  // from free columns are searched from `at_once`: a path from each of them would go through most rows.
+  Vertex go_on(const Vertex* rows, Vertex number, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v, bool at_once = false) {
     static_assert(KnowsAll<Costs>::value);
     for (Vertex j = 0; j < costs_.num_columns; ++j) columns_[j].v = v[j];
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
@@ -81,7 +82,7 @@ class SparseShortestPathSolver {
     }
     free_rows_.assign(rows, rows + number);
     counters_.start_size = costs_.num_rows - number;
-    match_along_shortest_paths();
+    if (!at_once || match_many_at_once()) match_along_shortest_paths();
     write(row_match, col_match, u, v);
     return costs_.num_rows - static_cast<Vertex>(free_rows_.size());
   }
