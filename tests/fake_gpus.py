@@ -106,8 +106,8 @@ class FakePoints:
     """The program that fills windows of points."""
 
     def __init__(self, x, y, metric, p):
-        self._costs = gmatch.PointCosts(x, y, metric=metric, p=p)
-        vars(self._costs).update(x=x, y=y)  # of "cosine" they have the length 1 already
+        self._costs = gmatch.PointCosts(np.ones_like(x), np.ones_like(y), metric=metric, p=p)
+        vars(self._costs).update(x=x, y=y)  # of "cosine" points have the length 1 already, and centroids any length
 
     def costs(self, rows):
         numbers = np.arange(self._costs.shape[0])[rows]
@@ -208,7 +208,7 @@ class FakeGPU:
             for lines, line in zip((*mates, *duals, pair_costs), found[:5], strict=True):
                 lines[number, : line.shape[1]] = line[0]
             for row, column in enumerate(mates[0][number] if drops and batch.limit is not None else ()):
-                price = pair_costs[number, row] * (-1 if batch.maximize else 1)
+                price = pair_costs[number, row].item() * (-1 if batch.maximize else 1)
                 if column >= 0 and price > batch.limit:
                     mates[0][number, row] = mates[1][number, column] = -1
                     pair_costs[number, row] = 0

@@ -338,6 +338,14 @@ def test_other_metrics_start_from_centroids(metric, maximize, small_windows):
     assert np.isclose(found.cost, gmatch.lap(costs).cost, rtol=1e-12)
 
 
+def test_centroids_of_directions_may_be_zero(small_windows):
+    signs = np.tile([[1.0], [-1.0]], (GROUP // 2, 1))
+    costs = PointCosts(signs, signs, metric="cosine")
+    found = gmatch.lap(costs, device="gpu")
+    gmatch.verify(costs, found)
+    assert found.cost == 0
+
+
 @pytest.mark.parametrize("number", [0, 1, 15, 16, 17, 500, 4097])
 def test_groups_of_points_are_compact(number, gpu):
     points = np.random.default_rng(number).random((number, 2)) * (1, 3) + 1e3

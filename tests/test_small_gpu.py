@@ -109,6 +109,16 @@ def test_limits_of_integers_that_take_the_long_way(cupy, short, cost_limit):
     assert short == {"solved": 0, "left": 0}
 
 
+@pytest.mark.parametrize(
+    ("cost", "dtype", "maximize", "cost_limit"), [(-(2**31), "int32", True, 3), (0.1, "float32", False, 0.1)]
+)
+def test_limits_are_compared_in_the_type_of_duals(cupy, short, cost, dtype, maximize, cost_limit):
+    costs = cupy.asarray(np.full((1, 1), cost, dtype))
+    found = gmatch.lap(costs, maximize=maximize, cost_limit=cost_limit)
+    assert found.size == 0 and found.status == "limited" and short == {"solved": 1, "left": 0}
+    gmatch.verify(gmatch.DenseCosts(costs, maximize=maximize, cost_limit=cost_limit), found)
+
+
 def test_limits_that_are_none(cupy, short):
     cost = cupy.asarray(np.arange(36.0).reshape(6, 6) % 7)
     assert gmatch.lap(cost, cost_limit=np.inf).cost_limit is None
