@@ -53,7 +53,7 @@ using LineVector = std::vector<T, LineAllocator<T>>;
 // to allocate them takes 5 % of a call. See benchmarks/log/small_calls.md, "Memory of a few rows lies in the solver".
 class LineMemory {
  public:
-  LineMemory() {}  // its bytes are left open
+  LineMemory() {}  // does not clear its bytes
   LineMemory(const LineMemory&) = delete;
   LineMemory& operator=(const LineMemory&) = delete;
 
