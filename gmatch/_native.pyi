@@ -171,7 +171,7 @@ def assign_bottleneck(
 ) -> tuple[int, int]: ...
 
 class RankedIntegers:
-    """The cheapest assignments in order, of costs in int64: see csrc/ranked_assignments.hpp."""
+    """The cheapest assignments in order, of costs in int64: see csrc/serial/ranked_assignments.hpp."""
 
     def __init__(self, offsets: Any, columns: Any, slacks: Any, leave: Any, row_match: Any) -> None: ...
 

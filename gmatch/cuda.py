@@ -101,9 +101,9 @@ def on_device(number: int | None) -> Iterator[None]:
 
 
 def array_in(owner: Any, address: int, device: int, layout: tuple[tuple[int, ...], Any, tuple[int, ...]]) -> Any:
-    """An array in the memory of another library's array, which it keeps alive; with a shape, a type and strides."""
+    """An array in the memory of another library's array, which it keeps alive. A layout is shape, type and strides."""
     made = module()
-    memory = made.cuda.UnownedMemory(address, 0, owner, device)  # its size is for people
+    memory = made.cuda.UnownedMemory(address, 0, owner, device)  # the size 0 is only displayed
     shape, dtype, strides = layout
     return made.ndarray(shape, dtype, made.cuda.MemoryPointer(memory, 0), strides)
 

@@ -61,8 +61,10 @@ def gives_back(given: Any) -> bool:
 
 
 def unwrapped(given: Any) -> Any:
-    """The array in a DataArray of xarray, or a tensor of torch as it lies in memory, without its gradient. Other values
-    as they are."""
+    """The array in a DataArray of xarray, or a tensor of torch without its gradient. Other values as they are.
+
+    If torch has only noted the negation of a tensor, the tensor is copied and negated.
+    """
     library = library_of(given)
     if library == "xarray" and type(given).__name__ == "DataArray":
         return given.data

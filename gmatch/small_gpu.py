@@ -16,7 +16,8 @@ from .types import WORKING_TYPES
 if TYPE_CHECKING:
     from .backends.protocol import AssignedBatch
 
-# The options of `lap` that the block knows or needs not know; see `small.OPTIONS_OF_SMALL`. Any limit is taken.
+# Options of `lap` with which a small matrix takes the short way, as in `small.OPTIONS_OF_SMALL`. A limit may have any
+# value here; `_is_simple` looks at it.
 OPTIONS_OF_ONE_BLOCK: dict[str, Any] = {
     "maximize": (False, 0, True, 1),
     "method": ("auto", 0), "initial": ("auto", 0), "duals": (None, 0), "cost_limit": None,
@@ -24,7 +25,7 @@ OPTIONS_OF_ONE_BLOCK: dict[str, Any] = {
     "infeasible": ("raise", 0, "partial", 0), "device": (None, 0, "gpu", 0), "threads": (None, 0),
     "certify": (False, 0), "sizes": (None, 0), "mask": (None, 0), "top_nodes": (None, 0), "gap": (None, 0),
 }  # fmt: skip
-# The most columns: up to as many, a thread of the block has one, as `backends.gpu.MOST_SEARCHERS` says.
+# The most columns: with more than `backends.gpu.MOST_SEARCHERS` a thread of the block would have two of them.
 MOST_COLUMNS = 320
 
 
@@ -49,7 +50,7 @@ def small_on_gpu_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
 
 
 def _is_simple(cost_limit: int | float | None, dtype: Any) -> bool:
-    """Whether the program for such costs takes the limit as it is: sums of int32 and a limit of its range are short."""
+    """Whether the program takes the limit as it is. For integers it is an int in the range of int32: sums are short."""
     if cost_limit is None or dtype.kind == "f":
         return True
     return type(cost_limit) is int and -(2**31) < cost_limit < 2**31

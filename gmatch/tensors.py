@@ -190,7 +190,7 @@ class _Torch:
             return self.from_numpy(array)
         if array.dtype == np.bool_:  # not all versions exchange bool
             return self.torch.from_dlpack(array.view(np.uint8)).bool()
-        # On the stream that wrote it a handshake of streams, which takes longer than the rest, is left out.
+        # Without a handshake of streams if this is the stream that wrote it: the handshake takes longer than the rest.
         knows_stream = is_ordered and self.device is not None and _stream_of_torch(self.device) == self.stream
         return self.torch.from_dlpack(array.__dlpack__(stream=-1) if knows_stream else array)
 

@@ -549,7 +549,7 @@ int main() {
       check_assignment(random, rows, rows + 1 + random() % 30, largest);
       matrices += 2;
     }
-    check_assignment(random, 20, 2 * HostTeam::COLUMNS_AT_ONCE + 10, largest);  // more than one tile of columns
+    check_assignment(random, 20, 2 * HostTeam::COLUMNS_AT_ONCE + 10, largest);  // more columns than a thread holds at once
     ++matrices;
   }
   for (const Vertex group : {12, 24}) {

@@ -149,7 +149,7 @@ def _completed(
 ) -> AssignmentBatch:
     """The results of all problems, from what a program found for the batch `there`.
 
-    `drops` says that the program has dropped the pairs above the limit.
+    `drops` says that a program on a GPU has dropped the pairs above the limit.
     """
     counters = solution.read_counters()
     limited = counters.pop("dropped") > 0

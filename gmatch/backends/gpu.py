@@ -84,7 +84,7 @@ CSR_EDGES, TASK, ASSIGNMENT_TASK = map(Layout, ("CsrEdges", "Task", "AssignmentT
 SPARSE_COSTS, ENTRIES = map(Layout, ("SparseCosts", "Entries"))
 SEEN_IN_GRAPH = INSPECTION.getter("falling_offsets", "first_offset", "last_offset", "bad_columns")
 SEEN_IN_COSTS = COST_INSPECTION.getter("lowest", "minus_highest", "nans", "plus_infs", "minus_infs", "fractions")
-# The programs before and after that of a method.
+# The programs that run before and after the program of a method.
 OF_COSTS = ("inspect_costs_grid", "find_pair_costs_grid")
 # By the type of the duals.
 DENSE_COSTS = {np.int64: Layout("DenseCosts<long long>"), np.float64: Layout("DenseCosts<double>")}
@@ -544,7 +544,8 @@ class _BatchProgram(NamedTuple):
     resident: int  # the blocks that the device holds at once
 
 
-# Asking for all this takes the host longer than a launch. A detector's batches differ in their numbers of targets.
+# To ask for all this takes the host longer than a launch. It is kept for 1,024 sizes, since the batches of a detector
+# differ in their numbers of targets.
 @lru_cache(maxsize=1024)
 def _program_of_batch(device: int, method: type, cost: str, fewer: int, more: int) -> _BatchProgram:
     """The program for a method and a type of costs, on the current device. `fewer` and `more` are the most vertices."""
@@ -678,11 +679,12 @@ def assign_sparse(costs: SparseCosts, method: AssignmentMethod, start: Start, th
 
 
 def bid_sparse(costs: SparseCosts) -> Assigned:
-    """What an auction alone makes of a square problem: its pairs, and duals of the columns, from which u follow.
+    """What an auction alone finds for a square problem: pairs, and duals of the columns, from which u follow.
 
-    Pairs may be wrong, and some rows free. There are no pairs, and v is 0, if costs hold no auction.
+    The pairs need not be the cheapest ones, and some rows may be free. If no auction is held, as for equal costs, all
+    rows are free and v is 0.
     """
-    # A start that changes nothing: pairs and duals of none.
+    # A start that changes nothing: no pairs, and duals that are 0.
     start = Start(AssignmentStart.GIVEN, cupy.full(costs.shape[0], -1, np.int32), cupy.zeros(costs.shape[1]))
     return _run_sparse(costs, "bid_sparse_grid", start, True)
 

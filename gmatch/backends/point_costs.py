@@ -81,7 +81,7 @@ class PointPasses:
         )  # fmt: skip
 
     def least_of_rows(self, rows: Any, v: Any, covered: Any = None) -> tuple[Any, Any]:
-        """Of all rows. No column may be covered."""
+        """The least cost - v of each of all rows, and a column that has it. No column may be covered."""
         assert covered is None, "passes over pairs leave no column out"
         least, nearest = cupy.empty(self._shape[0], np.float64), cupy.empty(self._shape[0], np.int32)
         self._run("least_of_points_grid", self._boxes, v, _tops(v), least, nearest)

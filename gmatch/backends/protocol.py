@@ -140,4 +140,7 @@ class Backend(Protocol):
     def assign_batch(
         self, batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None, drops: bool = False
     ) -> AssignedBatch:
-        """Runs a method on every problem. With `drops`, a GPU drops the pairs that cost more than the limit."""
+        """Runs a method on every problem. With `drops`, a GPU drops the pairs that cost more than the limit.
+
+        A host drops none.
+        """

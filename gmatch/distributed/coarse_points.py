@@ -20,12 +20,13 @@ from ..problems.points import PointCosts
 GROUP = 16
 # A host assigns at most this number of centroids. 6,250 took 24 ms on the host of an H200.
 MOST_CENTROIDS = 1 << 16
-# Pairs of each point with points of its centroid's mate. With one there is an assignment; the others are ways round.
+# Pairs of each point with points of the group that its group is matched with. One pair is enough for an assignment. The
+# other pairs let paths go round it.
 MATES = 4
 
 
 def order_of_tree(points: Any) -> Any:
-    """Numbers of the points, in an order of which each group is compact. O(n log(n)**2) work.
+    """Numbers of the points in an order in which the points of each group are near each other. O(n log(n)**2) work.
 
     A tree halves the points along the coordinate that spreads most, until its leaves are groups.
     """
@@ -60,7 +61,10 @@ class Coarse(NamedTuple):
 
     @classmethod
     def of(cls, points: PointCosts) -> Coarse | None:
-        """Of as many x as y in the order of a tree, all to be matched. None if they are few, or do not suit trees."""
+        """The assignment for points in the order of a tree, as many x as y, all to be matched.
+
+        Returns None if there are fewer points than a group has, or if their costs do not suit trees.
+        """
         size = GROUP
         while points.shape[0] // size > MOST_CENTROIDS:
             size *= 2
@@ -76,7 +80,10 @@ class Coarse(NamedTuple):
         return cls(coarse, size, found.u, found.row_match)
 
     def pairs(self, number: int) -> tuple[Any, Any]:
-        """Pairs of points that an assignment can be made of: with some points of the other centroid. For `number` x."""
+        """Pairs of points that an assignment of `number` rows can be made of.
+
+        Each x has MATES points y of the group that its group is matched with. Points after the last group have one.
+        """
         rows = np.arange(len(self.u) * self.size)
         first, at = self.col_of[rows // self.size].astype(np.int64) * self.size, rows % self.size
         columns = first[:, None] + (at[:, None] + np.arange(MATES)) % self.size

@@ -62,9 +62,10 @@ PART_MISLED = 32
 # duals have misled, 26 entries a row leave 1 row in 100 free, and the rounds after that list half of the matrix. About
 # 390 entries a row leave none free. Measured with products of random numbers, n = 2000.
 DEPTHS = 0, 1, 3
-# On a GPU a search anew takes less time than one from the last solution if more than 1 row in 64 was offered entries.
-# Gaussian points, n = 100,000: 2,700 rows took 930 ms, and an auction of all rows 76 ms with its search. But a search
-# anew ends with other duals, which overprice other entries. So it happens at most twice.
+# A search anew begins with an auction of all rows. On a GPU it takes less time than a search from the last solution if
+# more than 1 row in 64 was offered entries. Gaussian points of 16 coordinates, n = 100,000: a search for 2,702 rows
+# took 930 ms, and an auction of all rows 76 ms with its search. But a search anew ends with other duals, which
+# overprice other entries. So there are at most 2: benchmarks/log/points.md, "Points on a GPU start from centroids".
 PART_ANEW, MOST_ANEW = 64, 2
 # After this number of rounds `classical` goes on. No family of the tests takes half as many.
 MOST_ROUNDS = 100
@@ -364,7 +365,7 @@ class _Core:
         self._are_given = are_given  # the first duals
         self._range = part.block.lowest, part.block.highest
         self._counts = np.zeros(len(COUNTED_ON_ROOT), np.int64)
-        self._anew = 0  # searches
+        self._anew = 0  # searches anew, see MOST_ANEW
         self.begin()
 
     def begin(self) -> None:
@@ -452,7 +453,8 @@ class _Core:
     def _begun(self, v: Any, offers: list[Places]) -> tuple[SparseCosts, Start]:
         """The costs to solve, and the start: the last solution if it was complete, or the duals that priced the core.
 
-        On a host a core that is not square is doubled before a search starts from duals.
+        If the part holds bids, an auction from these duals, or a search anew, gives the start of a square core. On a
+        host a core that is not square is doubled before a search starts from duals.
         """
         costs, last, is_square = self._costs, self._solution, self.shape[0] == self.shape[1]
         assert costs is not None, "it was made"
@@ -483,9 +485,9 @@ class _Core:
         return rows * PART_ANEW > self.shape[0]
 
     def _start_by_bids(self, costs: SparseCosts, v: Any) -> Start:
-        """Pairs and duals of the core whose costs are cost - v: an auction on a GPU starts from zeros.
+        """The pairs and duals of a core whose costs are cost - v, since an auction on a GPU starts from duals of 0.
 
-        The search in the core itself then mends what the differences are rounded by.
+        The differences are rounded. The search in the core itself, which starts from them, mends that.
         """
         above = costs.data - v[costs.indices]
         arrays = costs.indptr, costs.indices, above

@@ -40,12 +40,13 @@ from .ranks import Ranks, one_rank
 from .window_passes import Tile, WindowPasses
 from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_enough
 
-# Auctions before the first search: each takes 18 ms (n = 100,000). They end when at most 1 row in 64 wants a column
-# that is not in the core. A ring in 2-D holds 5: benchmarks/log/points.md, "Points on a GPU start from centroids".
+# The most auctions before the first search: each takes 18 ms (n = 100,000). They end when at most 1 row in 64 wants a
+# column that is not in the core. A ring in 2-D holds 5: benchmarks/log/points.md, "Points on a GPU start from
+# centroids".
 MOST_AUCTIONS, PART_UNKNOWN = 6, 64
-# CuPy's text for memory of the GPU. What ranks send of an error is its text.
+# The begin of CuPy's message if the memory of a GPU is full. The text of an error is all that ranks send of it.
 OF_CUPY = "Out of memory allocating"
-# As `Depth.times`: the most entries that passes pick.
+# The `Depth.times` with which passes pick the most entries, up to 128 a row.
 MOST_PICKED = 2
 REASON = "windows of rows that come to the GPU in each pass: few entries of them are searched"
 
@@ -60,7 +61,7 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
     Infeasible
         If forbidden pairs leave no assignment.
     MemoryError
-        If the GPU has no room for the pairs that are searched; or the host, for what it holds.
+        If the GPU has no room for the pairs that are searched, or the host has none for points and results.
     """
     duals = duals_to_start_from(type(costs).__name__, options)
     began = perf_counter()
@@ -169,7 +170,7 @@ class GpuWindowPart(MatrixPart):
         self._uncut = self._over_windows(getattr(block, "cut", None))
         self._pairs: Any = None
         self.coarse: Coarse | None = None
-        self.picked: Places | None = None  # pairs of a core, which gave the duals
+        self.picked: Places | None = None  # the pairs of the core whose auction gave the duals
         if isinstance(windows, FilledWindows) and windows.by_pairs:
             passes_of, options = windows.points.passes, (block.maximize, block.limit)
             self._pairs = WindowPasses(
@@ -245,7 +246,10 @@ class GpuWindowPart(MatrixPart):
         return number
 
     def duals_of_centroids(self) -> Any:
-        """Duals of the columns: what the duals of the rows' centroids leave them. None for others than points."""
+        """Duals of the columns: for each y the least cost - u of all centroids of x.
+
+        None if the costs are no points of few coordinates, if columns may stay free, and if `Coarse.of` has none.
+        """
         windows: Any = self._windows
         if self._pairs is None or self.limit is not None or self.shape[0] < self.shape[1]:
             return None
@@ -258,7 +262,10 @@ class GpuWindowPart(MatrixPart):
         )
 
     def refined(self, v: Any) -> Any:
-        """Duals of auctions in cores that duals pick, until few rows want a column that is not in the core."""
+        """Better duals. In turns, duals pick a core and an auction in the core gives duals.
+
+        This ends when few rows want a column that is not in the core.
+        """
         self._pick(v, self._wanted(v)[0])
         for _ in range(MOST_AUCTIONS):
             assert self.picked is not None, "it was just picked"
@@ -278,7 +285,7 @@ class GpuWindowPart(MatrixPart):
         return u, rows.astype(np.int64) * self.shape[1] + nearest
 
     def _pick(self, v: Any, u: Any) -> None:
-        """Few pairs of each row and of each column, the best ones by these duals; and all picked before."""
+        """Picks the best few pairs of each row and of each column by these duals. Pairs picked before stay."""
         offers = [core.price(self, v, 0), *self._picked_by_columns(u)]
         offers.append(self.pairs_of_centroids() if self.picked is None else self.picked)
         keys, costs = (self.xp.concatenate(parts) for parts in zip(*offers, strict=True))
@@ -354,7 +361,7 @@ def start(ranks: Ranks, part: Any, v: Any) -> Any:
 
 
 def price(part: GpuWindowPart, v: Any, times: int) -> Places:
-    """As `core.price`. What gave the duals has picked pairs already, if centroids began it.
+    """As `core.price`. If the duals come from centroids and auctions, these have picked the pairs already.
 
     By other duals rows pick up to 128 entries, whatever `times` is: duals from a sample are rough.
     """

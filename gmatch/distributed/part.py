@@ -46,7 +46,7 @@ class Part:
     passes: PassesOverRows
     margins: Margins
     holds_bids = False
-    """Whether the solver of the core, on a GPU, may hold an auction from duals that are known."""
+    """Whether a search of the core may begin with an auction from known duals: on a GPU, for floats."""
     starts_near = False
     """Whether the first duals are near the best ones."""
 

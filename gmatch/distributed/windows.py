@@ -105,9 +105,10 @@ def duals_to_start_from(name: str, options: Options) -> Any:
 
 
 def duals_within_limit(block: RowsOfCosts, duals: Any) -> Any:
-    """As `given_duals`. Duals of a cheapest assignment within a limit differ by no more than pairs below it cost.
+    """As `given_duals`, cut off if there is a limit.
 
-    Larger ones would only round what pairs cost.
+    The duals of a cheapest assignment differ by at most the limit less the lowest cost. Duals that are farther apart
+    would only round what pairs cost.
     """
     v = given_duals(block, duals)
     if v is None or block.limit is None:

@@ -170,9 +170,10 @@ class JV(AssignmentMethod):
     turn out to take long, as for costs (i + 1) (j + 1), all begins anew from the prices of an auction (Bertsekas 1988).
     O(n**2 m) work at worst, O(n + m) memory beside the costs, and up to 16 MB for a copy of whole costs in 32 bits.
 
-    On a GPU it solves batches only, one problem in one block. All free rows of a problem bid at once, for up to 16
-    rounds. A step of a search reads several rows. If the distance of a row falls later, the row is read again.
-    Reduction transfer is left out. Equal batches get equal answers.
+    On a GPU it solves batches, one problem in one block; ``"auto"`` gives it a small matrix as a batch of one problem.
+    Free rows bid in rounds, one row for each warp, with 2 to 4 bids for each row on average. No column is reduced
+    before. After half of the bids the duals of free columns rise, if the problem is square. A step of a search reads
+    several rows. If the distance of a row falls later, the row is read again. Equal batches get equal answers.
 
     For sparse costs Dijkstra has a heap and starts from many rows at once. If all columns are to be matched and few
     costs tie, it starts from an auction. ``"auto"`` solves sparse costs as dense ones where that is faster.

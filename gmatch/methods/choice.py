@@ -66,8 +66,8 @@ FEW_VALUES_FOR_BIDS = {"tree": 0.4, "classical": 2}
 FEW_ROWS, MANY_VALUES = 256, 4
 
 
-# A GPU's block finds the paths of at most so small a problem one after the other sooner than a grid, or a block, finds
-# the paths of all rows: benchmarks/log/gpu_calls.md, "A small matrix is a batch of one problem".
+# A problem of at most 127 rows takes less time if one block of a GPU finds its paths one after the other (`JV`). Larger
+# ones take `Tree`, `Classical` or `Core`: benchmarks/log/gpu_calls.md, "A small matrix is a batch of one problem".
 MOST_ROWS_OF_A_BLOCK = 127
 
 

@@ -113,7 +113,7 @@ class CostBatch:
         self.shape: tuple[int, int, int] = (0, 0, 0)
         self.maximize = maximize
         self.places: list[tuple[Any, Any]] | None = None
-        self._are_whole = False  # whether nothing of an array is padding, as far as known
+        self._are_whole = False  # whether an array is known to have no padding
         if isinstance(cost, list | tuple) and not _is_nested_list(cost):
             if sizes is not None or mask is not None:
                 raise InvalidInput("sizes and mask are for one padded array; the matrices of a sequence have shapes")

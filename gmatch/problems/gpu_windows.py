@@ -122,6 +122,7 @@ class FilledWindows(GpuWindows):
     Attributes
     ----------
     of : PointCosts
+        The points, on the host.
     points : PointsOnGPU
     by_pairs : bool
         Whether passes over pairs compute costs themselves: for few coordinates.
@@ -134,7 +135,7 @@ class FilledWindows(GpuWindows):
         self.by_pairs = has_few_coordinates(points)
 
     def on_gpu(self, x: Any, y: Any) -> Any:
-        """Other points of the metric."""
+        """Other points on the GPU, with the metric of these points."""
         made = import_module("..backends.point_costs", __package__)
         return made.PointsOnGPU(x, y, self.of.metric, self.of.p)
 

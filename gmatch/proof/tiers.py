@@ -93,8 +93,9 @@ def _check_tiers(xp: Any, part: TieredPart) -> Any:
 def _check_values(part: TieredPart, largest: list[float]) -> None:
     """Checks that each value is more than all that follows: rests along all pairs, and the lower duals of a pair.
 
-    Lower duals are added up side by side, and the most of each side counts: duals of a row and of its column may be far
-    from 0 and cancel. `rounded` bounds what the sums lose.
+    The lower duals of each row and of each column are added up. The largest sum of the rows and the largest sum of the
+    columns count, with their signs: duals of a row and of its column may be far from 0 and cancel. `rounded` bounds
+    what the sums lose.
     """
     lower = [dual.astype(np.float64) for dual in (part.exact.u, part.exact.v)]
     rounded = 0.0

@@ -75,7 +75,7 @@ static Cost draw_far_entry(Random& random) {
   else return static_cast<Cost>(500000 * is_far + little / 1024.0);  // duals do not hide these
 }
 
-// Most pairs cost the same, and one in `columns` less: distances that are cut off, 1 - IoU.
+// Most pairs have one common cost, and 1 in `columns` costs less: distances that are cut off, 1 - IoU.
 static Cost draw_gated_entry(Random& random, Vertex columns) {
   const int often = 100, cost = random() % columns == 0 ? static_cast<int>(random() % often) : often;
   return static_cast<Cost>(cost);
@@ -148,8 +148,8 @@ static std::string judge_left(const Problems& problems, const Answers& answers, 
   return "";
 }
 
-// What is wrong with an answer, of which pairs above the limit were dropped. After the cut at the limit all pairs of a free row
-// and a free column cost as much, so any of them make the answer an assignment again.
+// What is wrong with an answer whose pairs above the limit were dropped. After the cut at the limit all pairs of a free row and a
+// free column cost equally much. So any of them make the answer an assignment again.
 static std::string judge_with_limit(const Matrix<Cost>& matrix, Answer<DualOfCost> answer, Count dropped) {
   Vertex free_column = 0;
   for (Vertex row = 0; row < matrix.rows; ++row) {

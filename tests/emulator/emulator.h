@@ -103,8 +103,8 @@ auto atomicMin_block(Arguments... arguments) { return atomicMin(arguments...); }
 template <class... Arguments>
 auto atomicMax_block(Arguments... arguments) { return atomicMax(arguments...); }
 
-// Definitions that team/team.cuh leaves to the GPU's compiler, or to the emulator. Every line that calls append is a line of
-// its own, as by nvcc.
+// Definitions that team/device_team.cuh leaves to the GPU's compiler, or to the emulator. Every line that calls append is a line
+// of its own, as by nvcc.
 #define EMULATED_GPU
 #define DEVICE inline __attribute__((always_inline))
 #define NOT_UNROLLED

@@ -21,7 +21,7 @@ static std::vector<double> draw_numbers(Random& random, Count length) {
 }
 
 static Given draw(Random& random) {
-  const bool is_wide = random() % 4 == 0;  // tiles are looked at 32 at a time, or 1,024 columns
+  const bool is_wide = random() % 4 == 0;  // often more than 1,024 columns: a pass looks at 32 tiles at a time
   const Vertex rows = 1 + random() % (is_wide ? 5 : 20), columns = 1 + random() % (is_wide ? 2500 : 150);
   Given given{draw_numbers(random, rows * COORDINATES), draw_numbers(random, columns * COORDINATES), draw_numbers(random, rows),
               draw_numbers(random, columns), {}, {}, {}, 1 + static_cast<int>(random() % 31), {}, draw_launch(random)};

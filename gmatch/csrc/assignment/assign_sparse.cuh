@@ -7,8 +7,9 @@
 // Epsilons of an auction among all rows, in spreads of a row: powers of two.
 constexpr int FIRST_SPARSE_EPSILON = 1, LAST_SPARSE_EPSILON = -21;
 // How many times as long chains may be after a calm round, see Auction::run. With 16 in place of 1 a core of points (mixtures in
-// 3-D, n = 6,000) leaves 5 rows to the search instead of 52, whose paths take 664 levels instead of 15,240, for 1.3 times as
-// many bids. 64 and 256 are no better. As in bids_of_chain, chains of fewer than 4096 rows stay short.
+// 3-D, n = 6,000) takes 1.3 times the bids. It leaves 5 rows to the search instead of 52, and 664 levels instead of 15,240: see
+// benchmarks/log/points.md, "Few rows bid longer". 64 and 256 are no better. As in bids_of_chain, chains stay short if a problem
+// has fewer than 4096 rows.
 constexpr Vertex LONGER_WHEN_CALM = 16;
 
 template <class Team, class Costs>

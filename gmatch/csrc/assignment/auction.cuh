@@ -83,8 +83,8 @@ struct Auction {
   // Prices only fall in all rounds, so the bounds of what rows left out still hold. On an H200 growth by 4 took a tenth less
   // time than growth by 16 at once, n = 20,000.
   //
-  // `when_calm` says how many times as long chains may be after a calm round: then few rows make long chains, and each of them
-  // would need a path of a search. See benchmarks/log/points.md, "Few rows bid longer".
+  // `when_calm` says how many times as long chains may be after a calm round. Few rows then make long chains, and a row that is
+  // cut off needs a path of a search. See benchmarks/log/points.md, "Few rows bid longer".
   template <class Team>
   DEVICE void run(Team& team, Vertex longer = 1, Vertex when_calm = 1) {
     choose_units();

@@ -25,7 +25,7 @@ struct Batch {
   const Cost* entries;
   bool maximize;
   Dual limit;
-  bool drops;  // whether pairs that cost more than the limit are dropped, where a GPU checks the costs
+  bool drops;  // whether a GPU, which also checks the costs, drops the pairs that cost more than the limit
   Vertex* row_match;
   Vertex* col_match;
   Dual* u;

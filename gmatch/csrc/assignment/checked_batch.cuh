@@ -134,7 +134,7 @@ DEVICE void leave_problem(const Team& team, const Batch<Cost>& batch, int p, con
   if (team.rank() == 0) batch.reports[p].size = 0;
 }
 
-// Drops the pairs of problem p that cost more than the limit; its report counts them.
+// Drops the pairs of problem p that cost more than the limit. The report of the problem counts them.
 template <class Team, class Cost>
 DEVICE void drop_pairs_above_limit(Team& team, const Batch<Cost>& batch, int p) {
   using Dual = typename DenseCosts<Cost>::Dual;

@@ -41,7 +41,7 @@ struct ClassicalEdges {
     v = task.v;
   }
 
-  // As start of TightEdges; see dense_start.cuh.
+  // As `start` of TightEdges; see dense_start.cuh.
   template <bool HAS_REGRET, class Team, class Task>
   DEVICE void start(Steps<Team>& steps, const ClaimedForest<true>& forest, const Task& task, Workspace workspace);
 

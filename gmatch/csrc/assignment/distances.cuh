@@ -14,17 +14,20 @@
 template <class Costs>
 struct Distances {
   using Dual = typename Costs::Dual;
-  // A step of more than MOST_ROUNDS rounds is made narrower, since rows are scanned again and again in it. So is a step whose
+  // For a host, and for one block with lists: a grid goes by FEWEST_ROWS and MOST_ROWS. A step of more than MOST_ROUNDS rounds is
+  // made narrower, since rows are scanned again and again in it. So is a step whose
   // rounds have a row for more than 1 lane group in BUSY, since some groups have two rows then. A step of fewer than
   // FEWEST_ROUNDS rounds is made wider, and so is one whose rounds have a row for fewer than 1 lane group in IDLE: a barrier
-  // costs more than another scan. A fourth to 4 times of each number is within the noise on a GPU and on a host:
+  // costs more than another scan. A fourth to 4 times of each number is within the noise on a host:
   // benchmarks/log/sparse.md, "Thresholds measured again".
   static constexpr Vertex MOST_ROUNDS = 48, FEWEST_ROUNDS = 6, IDLE = 16, BUSY = 4;
-  // Rows for each lane group in a step of a grid, or of a team that passes over all columns. With fewer the step is made wider,
-  // with more narrower. Half, 2 and 4 times these are as fast for cores: benchmarks/log/core_gpu.md, "Thresholds measured again".
+  // Rows for each lane group in a step of a grid, or of a team that passes over all columns. With fewer rows the step is made
+  // wider, with more it is made narrower. Half, 2 and 4 times these numbers are as fast for cores (benchmarks/log/core_gpu.md,
+  // "Thresholds measured again"). They were not measured for other sparse costs.
   static constexpr Vertex FEWEST_ROWS = 2, MOST_ROWS = 16;
   // A part of a grid takes at most ROUNDS_AHEAD rounds by itself, from at most ROOM_AHEAD rows. If the list of the grid has more
-  // than FULL_SHARE rows for each part, the parts take one round. The numbers of NearWork, not measured for rounds.
+  // than FULL_SHARE rows for each part, the parts take one round. These are the numbers for levels of trees (near_levels.cuh).
+  // They were not measured for rounds.
   static constexpr int ROUNDS_AHEAD = SHORT_LISTS ? 5 : 24;
   static constexpr Vertex ROOM_AHEAD = SHORT_LISTS ? 6 : 512, FULL_SHARE = SHORT_LISTS ? 8 : 64;
   // Passes of a round. A pass without a row costs a tenth of a barrier. See benchmarks/log/core_gpu.md, "8, then 64 passes
@@ -50,10 +53,10 @@ struct Distances {
   Dual* u;             // [num_rows]
   Dual* v;             // [num_columns]
   Dual* distance;      // [num_columns] from the nearest root, as far as known; final within the reach
-  Dual* scanned;       // [num_columns] a distance from which its mate lowered columns in this phase; for teams that keep a
-                       //               list, and are no grid, only if the mate was in a tree that was kept
-  Vertex* near_rows;   // [2][num_rows] other teams: rows whose distance fell within the reach, in this round and the next
-  Vertex* listed;      // [num_columns] other teams: minus the number of the round that its mate was last listed for
+  Dual* scanned;       // [num_columns] a distance from which its mate lowered columns in this phase. A host, or one block with
+                       //               lists, notes it only for mates in trees that were kept
+  Vertex* near_rows;   // [2][num_rows] for teams with lists: rows of this round and of the next, whose distance fell within reach
+  Vertex* listed;      // [num_columns] for teams with lists: minus the number of the round that its mate was last listed for
   Census* censuses;    // [3]
   Dual* nearest_end;   // [1]           the least distance of a free column so far
   Dual reach;          // this thread's copies; all agree. Distances up to here are lowered further
@@ -390,7 +393,7 @@ struct Distances {
   //
   // A row is in the list of each part that lowered its column, so it may be in many lists, or in one list many times. It lowers
   // columns only if its distance is less than any from which a lane group has lowered columns for it, or is about to. So no fall
-  // of a distance is missed: who lowers a column lists its mate afterwards, and the mate reads its distance after that.
+  // of a distance is missed: a thread that lowers a column lists its mate afterwards, and the mate reads its distance after that.
   template <class Team>
   DEVICE void lower_ahead(const Steps<Team>& steps, const ClaimedForest<true>& forest) {
     SHARED_BY_BLOCK(RowsAhead, near);

@@ -1,9 +1,9 @@
 // readers.cuh: rows that read the matrix, since they leave out a pair that may be nearer than a free column.
 //
-// Only for costs that leave pairs out (Core), which know the least cost of the pairs that a row leaves out. A reader lowers all
-// columns up to a radius. Each column that fell then finds the reader that gave it its distance, since no row may have the column
-// in its list. The reader whose left-out pair is nearest has its final distance. A reader may lower the distance of another
-// reader, which then reads again. So readers lead back to roots, as rows do that have the column in their lists.
+// They exist only for costs that leave pairs out (Core). These know the least cost of the pairs that a row leaves out. A reader
+// lowers all columns up to a radius. Each column that fell then finds the reader that gave it its distance, since no row may have
+// the column in its list. The reader whose left-out pair is nearest has its final distance. A reader may lower the distance of
+// another reader, which then reads again. So readers lead back to roots, as rows do that have the column in their lists.
 #pragma once
 #include "assignment/distances.cuh"
 
@@ -69,7 +69,7 @@ struct Readers {
     return rest > known.u[row] ? from + (rest - known.u[row]) : from;
   }
 
-  // All rows read that left out a pair nearer than the radius.
+  // All rows that left out a pair nearer than the radius read the matrix.
   template <class Team>
   DEVICE void read_rows(Steps<Team>& steps, const ClaimedForest<true>& forest, Distances& known, Dual radius) {
     if constexpr (Costs::LEAVES_OUT) {

@@ -74,8 +74,8 @@ class ShortestPaths {
   static constexpr int FOURS = 3, IN_A_WARP = 10;
   static constexpr int MOST_GROUPS = 4 * FOURS;
   // Bids for each row, on average, if each warp has a row in each round. Half of them come before free columns rise, and each row
-  // bids before that. A round of few warps serves few rows, where a step of a search reads up to 12 whatever the warps:
-  // benchmarks/log/batches.md, "Free columns rise after some bids".
+  // bids before that. Few warps bid less: a round serves one row for each warp, and a step of a search reads up to 12 rows with
+  // any number of warps. See benchmarks/log/batches.md, "Free columns rise after some bids".
   static DEVICE int most_bids(int warps) { return 2 + warps / 4; }
 
   // What a row that the next step reads adds to cost - v of a column, and how far the row is. A group of threads without a row
@@ -158,12 +158,12 @@ class ShortestPaths {
         [&](Vertex k, Cost entry) { use(k, costs_.of_entry(entry)); });
   }
 
-  // Free rows wait in a ring. The number of them, and how many of these all threads can read already.
+  // Free rows wait in a ring: where the first one is, how many wait, and how many of these all threads can read already.
   struct Queue {
     Vertex begin, length, readable;
   };
-  // A row and the first entries of this lane. After the bid, the lane with the best column has this column, and by how much its v
-  // falls. All other lanes have NONE.
+  // A row and the first entries of this lane. After the bid one lane has the column that the row bids for, and by how much v of
+  // the column falls. All other lanes have NONE.
   struct Bidder {
     Vertex row, column;
     Dual more;
@@ -224,7 +224,7 @@ class ShortestPaths {
   DEVICE Vertex waiting(const Queue& queue, int place) const {
     return place < queue.readable ? bidders_[in_ring(queue.begin + place)] : NONE;
   }
-  // The losers of a round wait behind all others. Returns the row that bids next in this warp, or NONE.
+  // The losers of a round wait behind all other rows. Returns the row that bids next in this warp, or NONE.
   template <class Team>
   DEVICE Vertex append_losers(const Team& team, const Vertex* losers, Queue& queue) const {
     const int warps = team.size() / team.lanes(), warp = team.rank() / team.lanes();
@@ -285,8 +285,8 @@ class ShortestPaths {
       use(k + 1);
     }
   }
-  // use(column, cost - v) for all columns of a lane; infinite beyond the last column. Without a branch for each column, since
-  // lanes would take both ways of nearly all.
+  // use(column, cost - v) for all columns of a lane; infinite beyond the last column. No column has a branch of its own, since
+  // lanes would take both ways of nearly every branch.
   template <class Team, class Use>
   DEVICE void each_reduced(const Team& team, Bidder& bidder, Use use) const {
     const Vertex at_once = IN_A_WARP * team.lanes();
@@ -331,7 +331,7 @@ class ShortestPaths {
   // A free column among the best ones of a row, or NONE. Rows prefer different ones, so that equal rows do not all want one.
   template <class Team>
   DEVICE Vertex free_column(const Team& team, Bidder& bidder, Dual least) const {
-    Vertex nearest = LAST_VERTEX;  // by how many columns it comes after the row's own number
+    Vertex nearest = LAST_VERTEX;  // how many columns after the row's own number the column comes
     each_reduced(team, bidder, [&](Vertex column, Dual reduced) {
       if (reduced != least || matching_.col_match[column] != NONE) return;
       const Vertex after = column - bidder.row < 0 ? column - bidder.row + costs_.num_columns : column - bidder.row;

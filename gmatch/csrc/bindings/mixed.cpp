@@ -1,4 +1,5 @@
-// mixed.cpp: maximum cardinality matching by Pothen and Fan's method and by both in turns, on host threads, for Python.
+// mixed.cpp: maximum cardinality matching by Pothen and Fan's method, and by that and the search in turns, on host threads, for
+// Python.
 #include <algorithm>
 #include <memory>
 

@@ -31,7 +31,7 @@ void define_later(nb::module_& m);            // the type of results that make t
 void define_magnitudes(nb::module_& m);       // of duals and costs
 void define_nested(nb::module_& m);           // arrays from nested lists
 void define_matching(nb::module_& m);         // maximum cardinality by the search
-void define_mixed(nb::module_& m);            // maximum cardinality by serial searches, and by both in turns
+void define_mixed(nb::module_& m);            // maximum cardinality by Pothen and Fan's method, and by it and the search in turns
 void define_ranked_assignments(nb::module_& m);  // the cheapest assignments in order
 void define_networkx(nb::module_& m);         // graphs of networkx as arrays
 void define_rows(nb::module_& m);             // passes over some rows of costs or points at a time

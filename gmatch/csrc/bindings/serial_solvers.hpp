@@ -22,8 +22,8 @@ Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
                                int threads, const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result,
                                CoreCounters& counted);
 
-// The types of costs whose solvers are compiled once, each in a unit of its own, such as serial_int32.cpp: `compiled` is
-// `template` there, and `extern template` elsewhere.
+// The wide types of costs. The solvers of each type are compiled once, in a unit of their own such as serial_int32.cpp.
+// `compiled` is `template` there, and `extern template` elsewhere.
 #define GMATCH_SERIAL_SOLVERS(compiled)                   \
   GMATCH_SERIAL_SOLVERS_OF(compiled, std::int32_t, Count) \
   GMATCH_SERIAL_SOLVERS_OF(compiled, Count, Count)        \

@@ -32,7 +32,7 @@ SmallRange<Dual> minimised(const CostRange<Cost>& range, const SmallCall& call) 
   return costs;
 }
 
-// Whether the duals need the second look of gmatch/tiers.py.
+// Whether the duals need the second look of gmatch/assignment/tiers.py.
 template <class Cost, class Dual>
 bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, Dual lowest, Dual highest) {
   const double largest =

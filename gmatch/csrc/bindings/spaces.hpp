@@ -5,7 +5,7 @@
 
 #include "points/tree.hpp"
 
-// `p` is of Minkowski's distances.
+// Only Minkowski's distances use `p`.
 template <int D>
 std::unique_ptr<points::Space> space_of(const std::string& metric, double p);
 

@@ -77,6 +77,6 @@ DEVICE float value_of(Float16 entry) {
   return entry.bits & 0x8000u ? -number : number;
 }
 
-// Like `streamed` of a number in team/team.cuh.
+// Like `streamed` of a number in team/device_team.cuh and team/host_team.hpp.
 DEVICE Float16 streamed(const Float16* cell) { return {streamed(&cell->bits)}; }
 DEVICE BFloat16 streamed(const BFloat16* cell) { return {streamed(&cell->bits)}; }

@@ -229,7 +229,7 @@ class Level {
   // After the finish has given up, it is tried again once 1/8 as many rows find new pairs. 1/2 and 1/32 are as fast.
   static constexpr Vertex LESS = 8;
   // The auction is held again if more than this share of the rows found new pairs: "A short auction after the first search".
-  static constexpr double MANY_FIND = 0.05;
+  static constexpr double MANY_FIND = 0.07;
   static constexpr int MOST_ROUNDS = 1000;
   // The finish gives up if it knows more than 200 entries for each row and 2^24 beside.
   static constexpr Count ROOM = 200, MORE_ROOM = 1 << 24;

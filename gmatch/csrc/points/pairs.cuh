@@ -34,11 +34,11 @@ struct PointPairs {
   }
 };
 
-// Columns in tiles, which are 32 that follow one another each, and what bounds all pairs of a tile.
+// Columns in tiles, and what bounds all pairs of a tile. A tile is 32 columns that follow one another.
 struct Tiles {
   static constexpr Vertex COLUMNS = 32;  // a lane has one
 
-  const double* boxes;  // [coordinates][2][tiles] the least and the largest of each of their coordinates
+  const double* boxes;  // [coordinates][2][tiles] the least and the largest number of each coordinate in a tile
   const double* v;      // [num_columns]
-  const double* tops;   // [tiles] the largest v of each
+  const double* tops;   // [tiles] the largest v of a tile
 };

@@ -1,7 +1,7 @@
 // passes.cuh: passes over all pairs of points on a GPU that compute what each pair costs, to the bit as window.cuh does.
 //
-// For few coordinates a sum takes less time than to read it from memory. So no window of costs is ever written. Of most tiles of
-// columns not even a sum is computed: what a pair costs with the box of a tile, less the largest v of its columns, is no more
+// For few coordinates a sum takes less time than to read it from memory. So no window of costs is ever written. No sum is
+// computed for most tiles of columns: what a pair costs with the box of a tile, less the largest v of its columns, is no more
 // than any cost - v there. A row skips the tile if it wants less than that. The order of the points decides how small boxes are,
 // and so how many tiles are skipped, but nothing else.
 #pragma once
@@ -62,7 +62,7 @@ struct PointPass {
   }
 
   // Visits the tiles, except `done`, that may have a cost - v below wanted[r] of a row. After each 32 tiles that were looked at,
-  // next(visited) may lower what is wanted. Tiles come round from one that differs from row to row.
+  // next(visited) may lower wanted[r]. Different rows begin at different tiles.
   template <class Team, int ROWS, class Visit, class Next>
   DEVICE void each_below(const Team& team, Vertex first_row, const Rows<ROWS>& rows, const double* wanted, Vertex done,
                          Visit visit, Next next) const {
@@ -91,7 +91,7 @@ struct PointPass {
   }
 
  private:
-  // No cost - v of the tile is less.
+  // No cost - v of the tile is less than this.
   DEVICE double bound_of(const double* x, Vertex tile) const {
     const Count stride = num_tiles();
     double y[D];
@@ -121,12 +121,12 @@ DEVICE double smallest_of_group(const Team& team, double mine, int k) {
 }
 
 // Picks pairs of least cost - v of each row: all below the `chosen`-th least of the minima of its strata, but at most
-// PICKED_ON_GPU of a stratum, and `chosen` or more with some that equal it. A stratum has every 32nd column. Writes their
-// columns, at most PICKED_ON_GPU * STRATA a row, and their number.
+// PICKED_ON_GPU of a stratum. Some pairs that equal that minimum join, so that a row has `chosen` or more. A stratum has every
+// 32nd column. Writes their columns, at most PICKED_ON_GPU * STRATA a row, and their number.
 template <class Team, class Pass>
 DEVICE void price_points(Team& team, const Pass& pass, int chosen, Vertex* sizes, Vertex* columns) {
   constexpr Vertex STRATA = Pass::STRATA, ROWS = Team::ROWS_AT_ONCE;
-  constexpr int MANY = 16;  // tiles after which what is wanted is found again; that takes about as long as they do
+  constexpr int MANY = 16;  // visited tiles after which `wanted` is found again, which takes about as long as the visits
   const PointPairs& costs = pass.costs;
   team.each(costs.num_rows, [&](Count row) { sizes[row] = 0; });
   team.sync();
@@ -217,7 +217,7 @@ DEVICE void find_least_of_points(Team& team, const Pass& pass, double* least_of_
   team.sync();
 }
 
-// As find_overpriced; and the least cost - v of each row, or u if none is less.
+// As find_overpriced. It also writes the least cost - v of each row, or u if none is less.
 template <class Team, class Pass>
 DEVICE void find_overpriced_pairs(Team& team, const Pass& pass, const double* u, double* least_of_rows, Vertex* sizes,
                                   Vertex* columns) {

@@ -10,9 +10,9 @@ DEVICE double rounded_product(double a, double b) { return __dmul_rn(a, b); }
 DEVICE double nearest_number(double x, double low, double high) { return x < low ? low : x > high ? high : x; }
 DEVICE double farthest_number(double x, double low, double high) { return x - low > high - x ? low : high; }
 
-// One term of a sum, and what becomes of the sum; as the types of these names in points/rows.hpp. `least_at` is the y of an
-// interval whose term is least, or of `most` the largest one. Roundings keep the order of numbers, so these hold for terms and
-// sums as they are computed; with powers up to some roundings.
+// One term of a sum, and what becomes of the sum, as the types of these names in points/rows.hpp. `least_at` is the y of an
+// interval whose term is least, or largest if `most` is true. Roundings keep the order of numbers. So computed terms
+// and sums keep to these bounds. Powers may miss them by some roundings.
 struct Differences {
   static DEVICE double least_at(double x, double low, double high, bool most) {
     return most ? farthest_number(x, low, high) : nearest_number(x, low, high);
@@ -45,7 +45,7 @@ struct Powers : Differences {
 };
 template <int BASE>
 struct Products {
-  // Of a negative sum: the y of the largest product.
+  // The sum counts negatively. So the y of the largest product is asked for.
   static DEVICE double least_at(double x, double low, double high, bool most) { return (x < 0) != most ? low : high; }
   static DEVICE double add(double sum, double x, double y, double) { return sum + rounded_product(x, y); }
   static DEVICE double end(double sum, double) { return BASE - sum; }

@@ -13,7 +13,7 @@ PROGRAM(assign_sparse_block, 512)
   assign_stored(team, costs, task, spread);
 }
 
-// The auction alone: its pairs, and its v. Nothing is written if there is none, as for costs that are all equal.
+// The auction alone. Writes its pairs and its v. If no auction is held, as for costs that are all equal, nothing is written.
 PROGRAM(bid_sparse_grid, 512)
 (COSTS costs, AssignmentTask<COSTS::Dual> task, COSTS::Dual spread, unsigned* arrivals) {
   GridTeam<ROW_LANES> team(arrivals);

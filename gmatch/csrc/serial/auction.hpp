@@ -57,7 +57,8 @@ Offer best_offer(const Costs& costs, Vertex row, const VOf& v_of) {
 }
 
 // Each of some rows bids once: bid(row) returns the row that is displaced, or NONE. Displaced rows take places in the list.
-// prefetch(row) is called some rows before. 2 to 32 rows are as fast: benchmarks/log/points.md, "Thresholds measured again".
+// prefetch(row) is called AHEAD rows before. 2 to 32 rows are as fast for points: benchmarks/log/points.md, "Thresholds measured
+// again".
 template <class Prefetch, class Bid>
 void bid_once(std::vector<Vertex>& rows, const Prefetch& prefetch, const Bid& bid) {
   constexpr std::size_t AHEAD = 8;
@@ -75,7 +76,7 @@ struct Epsilons {
   int first, last, step;
 };
 
-// Rows has find_offer(row, v), and prefetch(row), which is called some rows before. There are as many rows as columns.
+// Rows has find_offer(row, v), and prefetch(row) for bid_once. There are as many rows as columns.
 template <class Rows>
 class SerialAuction {
  public:
@@ -83,7 +84,8 @@ class SerialAuction {
   SerialAuction(Rows& rows, Vertex num_rows, LineVector<double>& v, Vertex left)
       : rows_(rows), num_rows_(num_rows), left_(num_rows / left), v_(v), owner_(num_rows, NONE) {}
 
-  // Epsilons of `spread`, as long as they are above `finest` and need no more bids for each row.
+  // Goes through the epsilons of `spread`. It stops at an epsilon that is not above `finest`, or that needs more than
+  // `bids_per_row` bids for each row.
   void hold(double spread, double finest, const Epsilons& epsilons, Count bids_per_row) {
     for (int bits = epsilons.first; bits >= epsilons.last; bits -= epsilons.step) {
       const double epsilon = std::ldexp(spread, bits);
@@ -94,7 +96,7 @@ class SerialAuction {
   Count num_bids() const { return num_bids_; }
 
  private:
-  // All rows bid anew. Returns false if that needs more bids for each row.
+  // All rows bid anew. Returns false if that needs more than `bids_per_row` bids for each row.
   bool hold_rounds(double epsilon, Count bids_per_row) {
     std::fill(owner_.begin(), owner_.end(), NONE);
     bidders_.resize(num_rows_);

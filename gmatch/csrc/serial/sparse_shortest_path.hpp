@@ -70,8 +70,8 @@ class SparseShortestPathSolver {
     return all ? costs_.num_rows : costs_.num_rows - static_cast<Vertex>(free_rows_.size());
   }
 
-  // From pairs that are stored, and v that prove them: matches these rows, the only free ones, if that can be. Rows that are far
-  // from free columns are searched from `at_once`: a path from each of them would go through most rows.
+  // From pairs that are stored, and v that prove them: matches these rows, the only free ones, if that can be. `at_once`
+  // searches from all of them together, for rows that are far from free columns: a path from each would go through most rows.
   Vertex go_on(const Vertex* rows, Vertex number, Vertex* row_match, Vertex* col_match, Dual* u, Dual* v, bool at_once = false) {
     static_assert(KnowsAll<Costs>::value);
     for (Vertex j = 0; j < costs_.num_columns; ++j) columns_[j].v = v[j];

@@ -80,7 +80,8 @@ std::optional<Vertex> solve_if_whole(const DenseCosts<Stored>& costs,
                                      ShortestPathCounters& counters) {
   using Cost = typename DenseCosts<Stored>::Cost;
   if constexpr (!std::is_same_v<Cost, int> && !IS_NARROW<Stored>) {
-    constexpr Count MOST_COPIED = 1 << 22;  // entries: a copy of 16 MB; "Small int64 costs are copied to 32 bits"
+    // Entries: a copy of 16 MB. See benchmarks/log/shortest_paths.md, "Small int64 costs are copied to 32 bits".
+    constexpr Count MOST_COPIED = 1 << 22;
     const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
     const bool has_room = is_enough<int>(options) && options.greatest_cost - options.least_cost <= Distance<int>::MAX_RANGE / 2;
     if (costs.limit < costs.infinite() || entries > MOST_COPIED || !has_room || !begins_whole(costs)) return std::nullopt;

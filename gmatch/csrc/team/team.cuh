@@ -1,4 +1,4 @@
-// team.cuh: the teams that run a program, and everything in which a GPU and a host differ.
+// team.cuh: what the teams that run a program offer. The files of the teams have everything in which a GPU and a host differ.
 //
 // A program is a function that all threads of a team run together, in steps separated by team.sync(). All teams run one
 // text of a program; only the files of the teams know threads, warps, scopes and memory models.
