@@ -302,3 +302,30 @@ def test_a_matrix_that_repeats_is_looked_at_once() -> None:
     entries = batch._entries_that_count()
     assert entries.size == matrix.size and np.shares_memory(entries, matrix)
     assert {one.cost for one in gmatch.lap(batch, certify=True)} == {gmatch.lap(matrix).cost}
+
+
+@pytest.mark.parametrize("rows", [[[7, 1], [4, 0]], [[8, 6, 6], [7, 2, 3], [1, 0, 3]]])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_the_rule_does_not_know_how_a_matrix_lies_in_memory(rows: list, dtype: str) -> None:
+    """A square matrix by columns is read turned. With a limit only one form of its duals tells which pairs are sure."""
+    matrix = np.array(rows, dtype)
+    for cost_limit in range(9):
+        alone = gmatch.lap(matrix, cost_limit=cost_limit, deterministic=True)
+        for given in (matrix, np.asfortranarray(matrix)):
+            batch = gmatch.lap(
+                np.stack([given.T, given.T]).transpose(0, 2, 1), cost_limit=cost_limit, deterministic=True
+            )
+            assert batch[1].row_match.tolist() == alone.row_match.tolist()
+            assert batch[1].size == alone.size
+
+
+def test_the_rule_takes_limits_that_some_problems_do_not_reach() -> None:
+    """Whole costs become floats with such a limit, but not in a problem alone that is below it."""
+    for maximize in (False, True):
+        cost = np.array([[[0, 1], [1, 0]], [[2, 0], [0, 3]]]) * (-1 if maximize else 1)
+        options = {"cost_limit": -1.5 if maximize else 1.5, "maximize": maximize, "deterministic": True}
+        batch = gmatch.lap(cost, **options)
+        for number, matrix in enumerate(cost):
+            alone = gmatch.lap(matrix, **options)
+            assert batch[number].row_match.tolist() == alone.row_match.tolist()
+            assert batch[number].cost == alone.cost

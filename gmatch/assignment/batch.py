@@ -13,6 +13,7 @@ from ..backends.protocol import AssignedBatch, Start
 from ..errors import Infeasible, InvalidInput
 from ..methods import assignment_method_of, batch_method_of
 from ..problems.batch import CostBatch
+from ..problems.dense import DenseCosts
 from ..result import STEPS, Assignment, AssignmentBatch, Status
 from .plan import STARTS, Plan, kind_of_start
 from .programs import Solution
@@ -240,7 +241,7 @@ def _settle_ties(batch: CostBatch, solution: AssignedBatch) -> Any:
     had_choice = np.zeros(len(batch), np.int64)
     complete = solution.read_counters()["size"] == batch.pairs
     for number in complete.nonzero()[0].tolist():
-        costs = batch.costs_of(number)
+        costs = _costs_as_solved(batch, number)
         rows, columns = costs.shape
         row_match, col_match, u, v, pair_costs = (
             array[number, :length]
@@ -249,11 +250,36 @@ def _settle_ties(batch: CostBatch, solution: AssignedBatch) -> Any:
         if rows and columns:
             found = Solution(len(row_match), row_match, col_match, u, v, {})
             names = Names.of(costs.shape, costs.transposed)
-            had_choice[number] = settle_ties(costs, found.turned() if costs.transposed else found, names)
+            had_choice[number] = settle_ties(costs, _as_read(found, costs), names)
         matched = (row_match >= 0).nonzero()[0]
         pair_costs.fill(0)
         pair_costs[matched] = costs.matrix[matched, row_match[matched]]
     return had_choice
+
+
+def _costs_as_solved(batch: CostBatch, number: int) -> DenseCosts:
+    """One problem, with duals of the type of the batch.
+
+    A limit with a fraction makes floats of whole costs. That of a problem alone does so only if some cost is above it.
+    """
+    costs = batch.costs_of(number)
+    if costs.dual_type is batch.dual_type:
+        return costs
+    as_floats = batch.problem(number).astype(batch.array.dtype)
+    return DenseCosts(as_floats, maximize=batch.maximize, cost_limit=batch.cost_limit)
+
+
+def _as_read(found: Solution, costs: DenseCosts) -> Solution:
+    """The solution of a matrix, from that of the matrix as given. With a limit, columns that stay free have the dual 0.
+
+    A square matrix that lies by columns is read turned, but was solved as given. Its free rows have the limit as dual.
+    """
+    if not costs.transposed:
+        return found
+    found = found.turned()
+    if costs.limit is None or costs.shape[0] != costs.shape[1]:
+        return found
+    return found._replace(u=found.u + costs.limit, v=found.v - costs.limit)
 
 
 def _drop_pairs_above_limit(batch: CostBatch, solution: AssignedBatch) -> Any:
