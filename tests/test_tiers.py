@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy.optimize import linear_sum_assignment
 import gmatch
 from gmatch.assignment import exact
 from gmatch.assignment.exact import _ExactDuals
+from gmatch.proof.tiers import _check_values
 
 BIG = [1e6, 1e9, 1e12, 1e15, 1e18, 1e100, float(np.finfo(np.float32).max), float(np.finfo(np.float64).max)]
 METHODS = ["auto", "jv", "core", "tree", "classical", "munkres"]
@@ -494,3 +496,12 @@ def test_loose_duals_below_a_tier(deterministic: bool) -> None:
     certificate = gmatch.verify(cost, found)
     assert certificate.gap <= certificate.tolerance
     assert gmatch.verify(cost, found, strict=True).gap == 0
+
+
+def test_lower_duals_whose_sum_is_no_number_outweigh_all_values() -> None:
+    """Those of the rows overflow upwards and those of the columns downwards. The first value would be large enough."""
+    tier: Any = SimpleNamespace(value=1e308, rows=np.array([4]), columns=np.array([-4]))
+    duals = SimpleNamespace(u=np.zeros(1), v=np.zeros(1), tiers=(tier, tier))
+    part: Any = SimpleNamespace(exact=duals)
+    with pytest.raises(gmatch.CertificateError, match="is outweighed"):
+        _check_values(part, [0.0, 0.0])

@@ -526,7 +526,7 @@ def assign_one(array: Any, maximize: bool, limit: Any) -> AssignedBatch | None:
             limit=INFINITE[dual] if limit is None else limit, drops=True, row_match=row_match, col_match=col_match,
             u=u, v=v, pair_costs=pair_costs, reports=words.begin, start=AssignmentStart.REDUCE, many_paths=False,
         )  # fmt: skip
-        bytes_near = np.int64(near)
+        bytes_near = np.int64(near)  # 16 kB at most: so small a problem always fits
         kernel.launch_apart(1, block_size, (problem, np.uint64(0), bytes_near, bytes_near, words.arrivals), near)
         arrays = vectors.arrays()
         counters = counters_by_name(words.read(), NO_JOURNAL, "block", block_size) | {"code": kernel.origin}

@@ -103,7 +103,7 @@ def _check_values(part: TieredPart, largest: list[float]) -> None:
         value, rows = float(tier.value), len(part.exact.u)
         rounded += 2.0**-50 * sum(float(abs(side).max()) for side in lower if side.size)
         most = rest + sum(float(side.max()) for side in lower if side.size) + rounded
-        if not value > max(2 * (rows + 1) * rest, most):
+        if not (value > 2 * (rows + 1) * rest and value > most):  # so also if `most` is no number
             raise CertificateError(f"the value of a tier, {tier.value}, is outweighed by the rests below it")
         with np.errstate(over="ignore", invalid="ignore"):  # sums that overflow outweigh all values
             lower = [value * times + side for times, side in zip((tier.rows, tier.columns), lower, strict=True)]
