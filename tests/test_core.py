@@ -1,6 +1,7 @@
 """The core on one processor of the host: costs where few entries matter, where many do, and where all do."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -398,6 +399,19 @@ def test_traces_from_what_is_given() -> None:
     again = gmatch.lap(cost, method=gmatch.Core(), threads=2, initial=first)
     assert again.stats["trace"] == ["price", "search", "reprice"]
     assert trace_of_program(cost, 1, AssignmentStart.NONE)[:2] == ["price", "search"]
+
+
+def test_a_core_that_gains_nothing_is_not_searched_again() -> None:
+    """Beside a dual of 1000 the search takes a pair that is off by 1e-12 for tight. Repricing sees a better entry, which
+    the core has."""
+    cost = np.full((8, 8), 10.0)
+    np.fill_diagonal(cost, 0)
+    cost[:, 0] -= 1000
+    cost[0, :2] = 1e-12 - 1000, 0
+    start = replace(gmatch.lap(cost), u=np.zeros(8), v=np.append(-1000.0, np.zeros(7)))
+    found = gmatch.lap(cost, method=gmatch.Core(), threads=2, initial=start)
+    assert found.stats["trace"] == ["price", "search", "reprice"]
+    assert gmatch.verify(cost, found, strict=True).cost == 1e-12 - 1000
 
 
 def test_a_trace_of_two_problems_has_both() -> None:

@@ -192,8 +192,12 @@ struct Core {
                  return reduced;
                },
                [&](Vertex row, Dual own, const LeastOfStrata<Team>& of) {
+                 // Judged bit for bit as a search judges the pair at its start: is_tight. Otherwise the search might keep all
+                 // pairs, change nothing, and be asked again.
+                 const Vertex mate = matching.row_match[row];
+                 const Dual cost = dense.at(row, mate);
                  const auto is_better = [&](Vertex s) {
-                   return of.column[s] != NONE && !is_rounding(of.least[s] - own, own, v[of.column[s]]);
+                   return of.column[s] != NONE && !is_rounding(slack_of<Dual>(cost, of.least[s], v[mate]), of.least[s], v[mate]);
                  };
                  bool is_any = false;
                  Dual least = own;
@@ -205,7 +209,7 @@ struct Core {
                  if (team.min_group(is_any ? 0 : 1) == 1) return;
                  least = team.min_group(least);
                  if (team.lane() == 0) rest[row] = least;
-                 join(team, row, matching.row_match[row], of, is_better);
+                 join(team, row, mate, of, is_better);
                });
     team.add_all(&totals->found, found);
     team.sync();
