@@ -6,11 +6,8 @@
 
 // Epsilons of an auction among all rows, in spreads of a row: powers of two.
 constexpr int FIRST_SPARSE_EPSILON = 1, LAST_SPARSE_EPSILON = -21;
-// How many times as long chains may be after a calm round, see Auction::run. With 16 in place of 1 a core of points (mixtures in
-// 3-D, n = 6,000) takes 1.3 times the bids. It leaves 5 rows to the search instead of 52, and 664 levels instead of 15,240: see
-// benchmarks/log/points.md, "Few rows bid longer". 64 and 256 are no better. As in bids_of_chain, chains stay short if a problem
-// has fewer than 4096 rows.
-constexpr Vertex LONGER_WHEN_CALM = 16;
+// How many times as long chains may get, see Auction::times_after. 64 is no better: benchmarks/log/sparse.md.
+constexpr Vertex MOST_TIMES = 16;
 
 template <class Team, class Costs>
 DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<typename Costs::Dual>& task) {
@@ -62,7 +59,7 @@ DEVICE_APART Team start_from_auction(Team team, Costs costs, AssignmentTask<Dual
   measure_spreads(team, costs, spreads);
   *was_held = auction.has_epsilon();
   if (*was_held) {
-    auction.run(team, 1, costs.num_rows < 4096 ? 1 : LONGER_WHEN_CALM);
+    auction.run(team, 1, MOST_TIMES);
     refine_prices(team, costs, task.matching, task.v);
     if (team.rank() == 0) {
       task.report->bids = *auction.num_bids;

@@ -31,6 +31,9 @@ struct Auction {
   // Epsilon becomes 2^WIDER times as large while a round cuts off chains for more than 1 row in MANY.
   static constexpr Vertex MANY = 8;
   static constexpr int WIDER = 4;
+  // Chains become twice as long if that saves 2 rows for each short chain's length that is added. 1 and 16 in place of 4 are
+  // slower for random costs, or for points: benchmarks/log/sparse.md, "Chains as long as they are worth".
+  static constexpr Count WORTH = 4;
   static constexpr Vertex COLUMNS_OF_A_BID = 4096;  // a row of 4096 columns takes as long to read as a bid
   static constexpr Count SLACK = 4;            // epsilons that an offer may be worse than one left out
   static constexpr int FINER = 5;              // a unit of a price is the last epsilon over 2 ** FINER
@@ -65,10 +68,10 @@ struct Auction {
     discount = workspace.take<Count>(1);
   }
 
-  // Whether bids need an epsilon: entries differ, the problem is square, and all sums stay in range.
+  // Whether bids need an epsilon: entries differ, the problem is square, and all sums and prices stay in range.
   DEVICE bool has_epsilon() const {
-    return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && last < first &&
-           -last <= spreads->bits_of_a_dual() && room_above(Dual{}) >= -1;
+    return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && finest() < first && (finest() == last || has_room()) &&
+           room_above(Dual{}) >= -1;
   }
 
   // Starts from all prices at zero. Leaves v, and pairs that are tight within epsilon. If columns may stay free, only one round
@@ -83,10 +86,11 @@ struct Auction {
   // Prices only fall in all rounds, so the bounds of what rows left out still hold. On an H200 growth by 4 took a tenth less
   // time than growth by 16 at once, n = 20,000.
   //
-  // `when_calm` says how many times as long chains may be after a calm round. Few rows then make long chains, and a row that is
-  // cut off needs a path of a search. See benchmarks/log/points.md, "Few rows bid longer".
+  // Chains may get up to `most_times` times as long again, as `times_after` says: a row that the last round cuts off needs a path
+  // of a search.
   template <class Team>
-  DEVICE void run(Team& team, Vertex longer = 1, Vertex when_calm = 1) {
+  DEVICE void run(Team& team, Vertex longer = 1, Vertex most_times = 1) {
+    if (has_epsilon()) last = finest();
     choose_units();
     if (team.rank() == 0) *num_bids = *num_cut_off = *num_read = 0;
     begin_prices(team);
@@ -106,8 +110,9 @@ struct Auction {
       }
       for (const int largest = bits; bits > last;) {
         const bool spreads = bits >= LAST_TO_SPREAD;
-        const bool cuts_off = hold_round(team, epsilon_of(bits), times * (spreads ? bids : most_bids)) > costs.num_rows / FEW;
-        times = cuts_off ? 1 : when_calm;
+        const Count cut_off = hold_round(team, epsilon_of(bits), times * (spreads ? bids : most_bids));
+        const bool cuts_off = cut_off > costs.num_rows / FEW;
+        times = times_after(cut_off, times, most_times);
         const bool grows = spreads && cuts_off && bids < most_bids * longer;
         if (grows) bids *= GROWTH;
         if (!grows || bits < largest) bits -= STEP;
@@ -131,16 +136,33 @@ struct Auction {
     return bits;
   }
 
+  // How many times as long chains are to be in the next round, at most `most`. A chain t times as long takes t times as long,
+  // and one t-th as many are cut off: t grows with the root of the number that short chains cut off.
+  static DEVICE Vertex times_after(Count cut_off, Vertex times, Vertex most) {
+    Vertex longer = 1;
+    while (longer < most && WORTH * longer * longer <= cut_off * times) longer *= 2;
+    return longer;
+  }
+  // The last epsilon, or the least that is not lost in a sum with the largest entry.
+  DEVICE int finest() const {
+    const int told_apart = -spreads->bits_of_a_dual();
+    return last < told_apart ? told_apart : last;
+  }
+  // Whether words hold the prices of n rows, which lie at most n times the widest spread apart. Costs of many magnitudes, such as
+  // x^8 for even x, are wider.
+  DEVICE bool has_room() const { return spreads->bits_of_widest() + FINER + 2 * bits_of_an_owner() - last <= 62; }
   DEVICE int typical_exponent() const { return spreads->typical_exponent(); }
   // 2 ** bits spreads of a row, in units.
   DEVICE Count epsilon_of(int bits) const {
     return static_cast<Count>(ldexp(1.0, typical_exponent() + bits + cost_bits - price_bits));
   }
-  DEVICE void count_owner_bits() {
-    for (owner_bits = 1; (Count{1} << owner_bits) - 1 <= costs.num_rows; ++owner_bits) {}
+  DEVICE int bits_of_an_owner() const {
+    int bits = 1;
+    while ((Count{1} << bits) - 1 <= costs.num_rows) ++bits;
+    return bits;
   }
   DEVICE void choose_units() {
-    count_owner_bits();
+    owner_bits = bits_of_an_owner();
     const int finer = spreads->num_rows > 0 ? FINER - last - typical_exponent() : 0, room = room_above(Dual{});
     cost_bits = room < finer ? room : finer;
     if (cost_bits < 0) cost_bits = 0;

@@ -343,7 +343,8 @@ struct Core {
     if (team.lane() == 0) rest[row] = left_out;
     // With so few columns that no stratum has two, `near` is infinite, and less `least` it could overflow.
     const Dual nearest = near == infinite() ? near : near - least;
-    if (team.lane() == 0 && least != infinite()) spreads.add_spread(spread_of(-minus_worst - least, nearest));
+    const Dual width = -minus_worst - least;
+    if (team.lane() == 0 && least != infinite()) spreads.add_spread(spread_of(width, nearest), width);
   }
 
   // How far apart the relevant entries of a row lie: from the distances of its worst entry, and of the nearest second entry of a

@@ -68,11 +68,14 @@ struct Spreads {
   Count num_rows;      // whose entries differ
   Count exponents;     // of these rows: the sum of the binary exponents of their spreads
   Dual largest;        // magnitude of an entry of any row
+  Dual widest;         // by how much entries of one row differ, at most
   Count minus_places;  // the most binary places of an entry, negative: see rounded_down
 
   DEVICE int typical_exponent() const { return static_cast<int>(exponents / num_rows); }
   // How many bits smaller a spread can be made, so that the largest entry plus it is still more than the largest entry.
   DEVICE int bits_of_a_dual() const { return 50 - bits_apart(largest); }
+  // By how many bits the widest row is wider than is typical.
+  DEVICE int bits_of_widest() const { return ilogb(static_cast<double>(widest)) - typical_exponent(); }
   // As a power of two; 0 if no entries differ.
   DEVICE double typical() const { return num_rows == 0 ? 0 : ldexp(1.0, typical_exponent()); }
 
@@ -84,11 +87,12 @@ struct Spreads {
 // The sums of one thread.
 template <class Dual>
 struct SpreadsOfSome : Spreads<Dual> {
-  DEVICE SpreadsOfSome() : Spreads<Dual>{0, 0, 0, 0} {}
+  DEVICE SpreadsOfSome() : Spreads<Dual>{0, 0, 0, 0, 0} {}
 
-  // Adds the spread of a row: by how much its entries differ.
-  DEVICE void add_spread(Dual spread) {
+  // Adds a row whose entries differ by `width`, and by `spread` where it matters.
+  DEVICE void add_spread(Dual spread, Dual width) {
     if (!(spread > 0)) return;
+    this->widest = width > this->widest ? width : this->widest;
     ++this->num_rows;
     this->exponents += ilogb(static_cast<double>(spread));
   }
@@ -105,6 +109,7 @@ struct SpreadsOfSome : Spreads<Dual> {
     team.add_all(&all->num_rows, this->num_rows);
     team.add_all(&all->exponents, this->exponents);
     team.max_all(&all->largest, this->largest);
+    team.max_all(&all->widest, this->widest);
     team.min_all(&all->minus_places, this->minus_places);
   }
 };
@@ -128,7 +133,8 @@ DEVICE void measure_spreads(Team& team, const Costs& costs, Spreads<typename Cos
     }
     least = team.min_group(least);
     minus_greatest = team.min_group(minus_greatest);
-    if (team.lane() == 0 && least != costs.infinite()) here.add_spread(-minus_greatest - least);
+    const Dual spread = -minus_greatest - least;
+    if (team.lane() == 0 && least != costs.infinite()) here.add_spread(spread, spread);
   });
   here.add_to(team, all);
   team.sync();
