@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -286,6 +286,8 @@ def read_sparse(matrix: Any) -> tuple[BipartiteGraph, Any, bool]:
         if isinstance(getattr(matrix, "data", None), np.ma.MaskedArray):
             raise InvalidInput("data must not be masked; leave out the pairs that are not allowed")
         compressed = matrix if by_columns else to_csr(matrix, _type_of_sums(matrix))
+        if compressed is not matrix and compressed.nnz < matrix.nnz:
+            refuse_lost_sums(compressed.data, lambda: to_csr(matrix, np.float64).data)
         indices = compressed.indices
         if compressed is matrix and isinstance(indices, np.ndarray):
             indices = indices.copy()
@@ -300,11 +302,26 @@ def read_sparse(matrix: Any) -> tuple[BipartiteGraph, Any, bool]:
 
 
 def _type_of_sums(matrix: Any) -> Any:
-    """A type for sums of duplicates, which SciPy and CuPy make when they convert; None if the entries' type is wide."""
+    """A type for sums of duplicates, which SciPy and CuPy make when they convert; None if the entries' type is wide.
+
+    uint64 stays: int64 does not hold all of its numbers, and `widened` refuses the others.
+    """
     dtype = getattr(matrix, "dtype", None)
-    if dtype in WORKING_TYPES or not isinstance(dtype, np.dtype):
+    if dtype in WORKING_TYPES or dtype == np.uint64 or not isinstance(dtype, np.dtype):
         return None
     return WIDER_TYPE.get((dtype.kind, dtype.itemsize))
+
+
+def refuse_lost_sums(sums: Any, sums_of_floats: Callable[[], Any]) -> None:
+    """Raises `InvalidInput` if a sum of integer duplicates has left the range of its type."""
+    if sums.dtype.kind == "f":
+        return
+    # Sums that have left the range are off by 2 ** bits. The rounding of floats is much less.
+    if bool((abs(sums.astype(np.float64) - sums_of_floats()) > 2.0 ** (8 * sums.dtype.itemsize - 2)).any()):
+        raise InvalidInput(
+            f"duplicates stand for their sum, which must fit into {sums.dtype}; add them up before, or use "
+            "cost.astype(np.float64)"
+        )
 
 
 def to_csr(matrix: Any, dtype: Any = None) -> Any:
