@@ -65,7 +65,8 @@ def max_weight_matching(
     Raises
     ------
     InvalidInput
-        If the weights, the graph or an option is not valid; a graph must be bipartite.
+        If the weights, the graph or an option is not valid; a graph must be bipartite. With `pairs`, integer weights
+        beyond about 2**56 are refused if their sums could overflow.
     Infeasible
         If this number of `pairs` cannot be made; its rows and columns cover all allowed pairs, and are fewer.
 

@@ -149,8 +149,9 @@ def k_best(
     Raises
     ------
     InvalidInput
-        If the costs or an option is not valid; or if sums of costs could overflow: ``16 * pairs * (highest - lowest)``
-        and ``pairs * max(-lowest, highest)`` must be below 2**63 for integers.
+        If the costs or an option is not valid; or if sums of costs could overflow. For integers ``16 * pairs * (highest
+        - lowest)`` and ``pairs * max(-lowest, highest)`` must be below 2**63, and the sums that `DenseCosts` and
+        `SparseCosts` name, too.
     Infeasible
         If forbidden pairs leave no assignment at all; with a Hall witness.
     CertificateError

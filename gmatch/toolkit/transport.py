@@ -9,6 +9,7 @@ import scipy.sparse
 
 from ..arrays import as_dense_array, exact_sum, to_host, truth_of
 from ..assignment.lap import lap
+from ..assignment.pairs import refuse_large
 from ..backends import refuse_gpu
 from ..errors import Infeasible, InvalidInput
 from ..problems.costs import costs_of
@@ -64,7 +65,8 @@ def transport(
     ------
     InvalidInput
         If the costs, the supplies or the demands are not valid; or if there are too many units: supply times demand
-        must be at most 2**27, the entries of a matrix with a row and a column for each unit.
+        must be at most 2**27, the entries of a matrix with a row and a column for each unit. Integer costs beyond about
+        2**56 are refused if their sums could overflow.
     Infeasible
         If forbidden routes leave no way; with a witness in rows and columns. The witness's vertices of the side with
         the smaller sum may only go with the witness's vertices of the other side, whose sum is too small.
@@ -98,11 +100,7 @@ def transport(
         units = lap(_repeated(costs, sides, rows, columns), maximize=costs.maximize, threads=threads)
     except Infeasible as error:
         raise _infeasible(error, rows, columns) from None
-    if units.exact is not None and costs.dual_type is np.int64:  # duals of floats in one number are rounded
-        raise InvalidInput(
-            "sums of these costs could overflow int64; forbid routes by leaving them out of a sparse matrix, instead "
-            "of by a big number"
-        )
+    refuse_large(costs, units)
     pairs = np.stack([rows[units.row_ind], columns[units.col_ind]])
     _, first, amounts = np.unique(pairs[0] * np.int64(costs.shape[1]) + pairs[1], return_index=True, return_counts=True)
     entries = units.pair_costs[first]
