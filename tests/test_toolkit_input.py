@@ -85,10 +85,13 @@ def test_what_float16_is_scaled_to() -> None:
     assert abs(gmatch.scale(matrix, certify=True).apply(matrix.astype(float))).max() == pytest.approx(1)
 
 
+@pytest.mark.parametrize("maximize", [False, True])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_the_least_integer_when_maximizing(form: Any) -> None:
-    with pytest.raises(gmatch.InvalidInput, match=r"must not hold -2\*\*63"):
-        gmatch.bottleneck(form(COSTS["least"]), maximize=True)
+def test_the_least_integer(form: Any, maximize: bool) -> None:
+    """Costs are negated to maximize, so -2**63 is read as its neighbour."""
+    for cost in (COSTS["least"], [[1 - 2**63, -(2**63)]]):
+        with pytest.raises(gmatch.InvalidInput, match=r"must not hold -2\*\*63"):
+            gmatch.bottleneck(form(cost), maximize=maximize)
 
 
 def test_transport_of_costs_that_overflow() -> None:

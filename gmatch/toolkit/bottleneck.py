@@ -119,8 +119,8 @@ def bottleneck(
     costs = costs_of(cost, truth_of("maximize", maximize), None, forbid_nan).widened()
     if costs.cost_limit is not None:
         raise InvalidInput("bottleneck makes all pairs that can be made; give costs without a cost_limit")
-    if costs.maximize and costs.highest >= 2**63 and costs.dtype == np.int64:
-        raise InvalidInput("cost must not hold -2**63 when maximizing; use cost.astype(np.float64)")
+    if costs.dtype == np.int64 and max(-costs.lowest, costs.highest) >= 2**63:  # not told from 1 - 2**63
+        raise InvalidInput("cost must not hold -2**63; add a number to all costs, or use cost.astype(np.float64)")
     there = costs.on(_device_for(costs, device))
     with beside(there.data if isinstance(there, SparseCosts) else there.array):
         result = _solve(there, then == "sum", threads)
