@@ -33,8 +33,8 @@ def verify_bottleneck(cost: Any, result: Bottleneck, strict: bool) -> Bottleneck
     row_match, col_match = arrays_of(xp, result, "row_match", "col_match")
     check_mates(xp, row_match, col_match, costs.shape)
     size = int((row_match >= 0).sum())
-    if size != min(costs.shape):
-        raise CertificateError(f"the bottleneck has {size} of {min(costs.shape)} pairs")
+    if size < min(costs.shape):
+        _check_most_pairs(xp, costs, size, result)
     if size == 0:
         if result.threshold is not None:
             raise CertificateError(f"there are no pairs, so that there is no threshold; got {result.threshold}")
@@ -59,27 +59,46 @@ def _checked_threshold(xp: Any, costs: DenseCosts | SparseCosts, row_match: Any,
     return values[worst]
 
 
+def _check_most_pairs(xp: Any, costs: DenseCosts | SparseCosts, size: int, result: Bottleneck) -> None:
+    """Raises unless a cover proves that no matching has more pairs."""
+    if result.whole_cover is None:
+        raise CertificateError(f"the bottleneck has {size} of {min(costs.shape)} pairs, and no cover of all pairs")
+    cover = _sides_of(xp, result.whole_cover)
+    if len(cover[0]) + len(cover[1]) != size:
+        raise CertificateError(
+            f"the cover of all pairs has {len(cover[0])} rows and {len(cover[1])} columns, not {size}: more pairs may "
+            "be possible"
+        )
+    _refuse_uncovered(xp, costs, cover, np.inf, "allowed")
+
+
+def _sides_of(xp: Any, cover: Any) -> list[Any]:
+    return [vector_of(xp, f"{side}s of the cover", part) for side, part in zip(("row", "column"), cover, strict=True)]
+
+
 def _checked_cover(
     xp: Any, costs: DenseCosts | SparseCosts, threshold: Any, size: int, result: Bottleneck
 ) -> list[Any]:
     """The cover. Raises unless all pairs below the threshold lie in it."""
-    sides = "row", "column"
-    cover = [vector_of(xp, f"{side}s of the cover", part) for side, part in zip(sides, result.cover, strict=True)]
+    cover = _sides_of(xp, result.cover)
     if len(cover[0]) + len(cover[1]) >= size:
         raise CertificateError(
             f"the cover has {len(cover[0])} rows and {len(cover[1])} columns, not fewer than the {size} pairs: cheaper "
             "pairs may suffice"
         )
-    in_rows, in_columns = (mask_of(xp, *side) for side in zip(cover, costs.shape, sides, strict=True))
+    _refuse_uncovered(xp, costs, cover, threshold, "cheaper than the threshold")
+    return cover
+
+
+def _refuse_uncovered(xp: Any, costs: DenseCosts | SparseCosts, cover: list[Any], threshold: Any, what: str) -> None:
+    """Raises unless all pairs below the threshold lie in the cover."""
+    in_rows, in_columns = (mask_of(xp, *side) for side in zip(cover, costs.shape, ("row", "column"), strict=True))
     for rows, columns, block in blocks_of_entries(costs):
         outside = (values_of(costs, block) < threshold) & ~(in_rows[rows] | in_columns[columns])
         if bool(outside.any()):
             place = tuple(int(numbers[0]) for numbers in outside.nonzero())
             row, column = (int(xp.broadcast_to(side, block.shape)[place]) for side in (rows, columns))
-            raise CertificateError(
-                f"the pair of row {row} and column {column} is cheaper than the threshold, but not covered"
-            )
-    return cover
+            raise CertificateError(f"the pair of row {row} and column {column} is {what}, but not covered")
 
 
 def _check_cheapest(
@@ -91,8 +110,8 @@ def _check_cheapest(
     (mates,) = arrays_of(xp, assignment, "row_match")
     if mates.shape != row_match.shape or bool((mates != row_match).any()):
         raise CertificateError("the assignment must have the pairs of the bottleneck; it has others")
-    if assignment.maximize != result.maximize or assignment.cost_limit is not None or assignment.cover is not None:
-        raise CertificateError("the assignment must be for the costs of the bottleneck, without a limit or a cover")
+    if assignment.maximize != result.maximize or assignment.cost_limit is not None:
+        raise CertificateError("the assignment must be for the costs of the bottleneck, without a limit")
     parts = []
     for rows, columns, block in blocks_of_entries(costs):
         places = (values_of(costs, block) <= threshold).nonzero()
