@@ -314,7 +314,7 @@ def _type_of_sums(matrix: Any) -> Any:
 
 def refuse_lost_sums(sums: Any, sums_of_floats: Callable[[], Any]) -> None:
     """Raises `InvalidInput` if a sum of integer duplicates has left the range of its type."""
-    if sums.dtype.kind == "f":
+    if sums.dtype.kind not in "iu":
         return
     # Sums that have left the range are off by 2 ** bits. The rounding of floats is much less.
     if bool((abs(sums.astype(np.float64) - sums_of_floats()) > 2.0 ** (8 * sums.dtype.itemsize - 2)).any()):
