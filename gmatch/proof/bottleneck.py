@@ -12,6 +12,7 @@ from ..errors import CertificateError
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
+from ..result import Assignment
 from ..toolkit_result import Bottleneck, BottleneckCertificate
 from .entries import blocks_of_entries, checked_entries, values_of
 from .matching import arrays_of, check_mates, mask_of, vector_of
@@ -35,6 +36,8 @@ def verify_bottleneck(cost: Any, result: Bottleneck, strict: bool) -> Bottleneck
     size = int((row_match >= 0).sum())
     if size < min(costs.shape):
         _check_most_pairs(xp, costs, size, result)
+    elif result.whole_cover is not None:
+        raise CertificateError("whole_cover must be None where all pairs are made")
     if size == 0:
         if result.threshold is not None:
             raise CertificateError(f"there are no pairs, so that there is no threshold; got {result.threshold}")
@@ -73,6 +76,8 @@ def _check_most_pairs(xp: Any, costs: DenseCosts | SparseCosts, size: int, resul
 
 
 def _sides_of(xp: Any, cover: Any) -> list[Any]:
+    if not isinstance(cover, tuple | list) or len(cover) != 2:
+        raise CertificateError(f"the cover must be numbers of rows and numbers of columns; got {cover!r}")
     return [vector_of(xp, f"{side}s of the cover", part) for side, part in zip(("row", "column"), cover, strict=True)]
 
 
@@ -106,12 +111,13 @@ def _check_cheapest(
 ) -> None:
     """Raises unless the assignment is the one of the bottleneck, and the cheapest of the pairs up to the threshold."""
     assignment, xp = result.assignment, namespace(row_match)
-    assert assignment is not None
+    if not isinstance(assignment, Assignment):
+        raise CertificateError(f"assignment must be an Assignment or None; got {type(assignment).__name__}")
     (mates,) = arrays_of(xp, assignment, "row_match")
     if mates.shape != row_match.shape or bool((mates != row_match).any()):
         raise CertificateError("the assignment must have the pairs of the bottleneck; it has others")
-    if assignment.maximize != result.maximize or assignment.cost_limit is not None:
-        raise CertificateError("the assignment must be for the costs of the bottleneck, without a limit")
+    if assignment.maximize != result.maximize or not (assignment.cost_limit is assignment.bound is None):
+        raise CertificateError("the assignment must be for the costs of the bottleneck, without a limit or a bound")
     parts = []
     for rows, columns, block in blocks_of_entries(costs):
         places = (values_of(costs, block) <= threshold).nonzero()

@@ -161,8 +161,8 @@ def _checked_duals(
     """
     dual_type = pairs.values.dtype
     largest: list[Any] = [max(-costs.lowest, costs.highest, abs(costs.cost_limit or 0))]
-    for name, length in zip("uv", pairs.shape, strict=True):
-        dual = getattr(result, name)
+    u, v = (np.asarray(dual) for dual in (result.u, result.v))
+    for name, dual, length in (("u", u, pairs.shape[0]), ("v", v, pairs.shape[1])):
         if dual.shape != (len(result), length) or dual.dtype != dual_type:
             raise CertificateError(
                 f"{name} must hold {length} duals of type {dual_type} for each assignment; got "
@@ -174,12 +174,12 @@ def _checked_duals(
             largest.append(max(-int(dual.min()), int(dual.max())) if dual.dtype == np.int64 else abs(dual).max().item())
     if dual_type == np.int64:
         if max(sum(largest), pairs.shape[0] * largest[0]) < 2**61:
-            return pairs, result.u, result.v, 0
-        return pairs._replace(values=pairs.values.astype(object)), result.u.astype(object), result.v.astype(object), 0
+            return pairs, u, v, 0
+        return pairs._replace(values=pairs.values.astype(object)), u.astype(object), v.astype(object), 0
     vertices = sum(pairs.shape)
     if vertices and max(largest) > 8 * vertices * largest[0]:
         raise CertificateError("the duals are too large for costs of this range: float64 would round these away")
-    return pairs, result.u, result.v, 64 * float(np.finfo(np.float64).eps) * vertices * max(largest)
+    return pairs, u, v, 64 * float(np.finfo(np.float64).eps) * vertices * max(largest)
 
 
 def _check_sets(listed: _Listed, rank: int, less: Any) -> None:
