@@ -134,8 +134,12 @@ def bottleneck(
     costs = costs_of(cost, truth_of("maximize", maximize), None, forbid_nan).widened()
     if costs.cost_limit is not None:
         raise InvalidInput("bottleneck makes all pairs that can be made; give costs without a cost_limit")
-    if costs.dtype == np.int64 and max(-costs.lowest, costs.highest) >= 2**63:  # not told from 1 - 2**63
-        raise InvalidInput("cost must not hold -2**63; add a number to all costs, or use cost.astype(np.float64)")
+    # In the minimisation form -2**63 is read as its neighbour, and 2**63 - 1 as a forbidden pair.
+    if costs.dtype == np.int64 and not (-(2**63) < costs.lowest and costs.highest < 2**63 - 1):
+        raise InvalidInput(
+            f"cost must not hold {'-2**63 and 1 - 2**63' if costs.maximize else '-2**63 and 2**63 - 1'}; use "
+            "cost.astype(np.float64)"
+        )
     there = costs.on(_device_for(costs, device))
     with beside(there.data if isinstance(there, SparseCosts) else there.array):
         result = _solve(there, infeasible == "partial", threads)
