@@ -160,6 +160,20 @@ def test_generators_are_seeded_and_solvable(name: str) -> None:
         assert (costs != make(f"{name}:30:seed=1")).any()
 
 
+def test_exactly_k_pairs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "costs.csv"
+    path.write_text("5,1,4\n2,9,3\n")
+    for options, cost in (([], 1), (["--maximize"], 9)):
+        code, out, _ = assign(capsys, path, "--exactly", 1, "--json", *options)
+        told = json.loads(out)
+        assert code == 0 and (told["pairs"], told["cost"], told["status"], told["gap"]) == (1, cost, "pairs", 0)
+    for wrong in (["--partial"], ["--cost-limit", 3], ["--mpi"]):
+        code, _, error = assign(capsys, path, "--exactly", 1, *wrong)
+        assert code != 0 and "leave --partial, --cost-limit and --mpi out" in error
+    code, _, error = assign(capsys, path, "--exactly", 3)
+    assert code != 0 and "pairs must be from 0 to 2" in error
+
+
 def test_deterministic(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "ties.npy"
     np.save(path, np.zeros((5, 5)))
