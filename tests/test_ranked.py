@@ -100,6 +100,20 @@ def test_first_ones_do_not_depend_on_k() -> None:
     assert [one.row_match.tolist() for one in one_by_one] == many.row_match.tolist()
 
 
+@pytest.mark.parametrize("limit", [None, 1])
+@pytest.mark.parametrize("shape", [(3, 3), (20, 20), (70, 70), (8, 11), (11, 8)])
+def test_ties_come_in_an_order_that_follows_from_the_costs(shape: tuple[int, int], limit: int | None) -> None:
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        cost = rng.integers(0, 3, shape)
+        order = rng.permutation(cost.size)
+        places = np.indices(shape).reshape(2, -1)[:, order]
+        shuffled = sp.coo_array((cost.ravel()[order], places), shape=shape)
+        expected = gmatch.k_best(cost, 20, cost_limit=limit).row_match
+        for form in (np.asfortranarray(cost), cost.astype(float), shuffled, shuffled.tocsr(), shuffled.tocsc()):
+            assert (gmatch.k_best(form, 20, cost_limit=limit).row_match == expected).all()
+
+
 def test_more_than_are_written_at_once() -> None:
     cost = np.random.default_rng(5).integers(0, 99, (7, 7))
     found = gmatch.k_best(cost, 6000)
