@@ -420,6 +420,10 @@ def test_bottleneck(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     facts = run(capsys, "bottleneck", path, "--then-sum", "--pairs")
     assert (facts["threshold"], facts["cost"], len(facts["assignment"])) == (2, 5, 3)
     assert run(capsys, "bottleneck", path, "--maximize")["threshold"] == 2
+    np.save(path, np.array([[3, np.inf], [2, np.inf]]))
+    assert cli.main(["bottleneck", str(path)]) != 0 and capsys.readouterr().err
+    facts = run(capsys, "bottleneck", path, "--partial")
+    assert (facts["pairs"], facts["threshold"]) == (1, 2)
 
 
 def test_scale(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

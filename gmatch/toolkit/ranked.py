@@ -335,7 +335,10 @@ def problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
 
 
 def _by_rows(costs: DenseCosts | SparseCosts) -> DenseCosts | SparseCosts:
-    """The costs, but square ones never by columns: which of equally cheap assignments comes first follows from costs."""
+    """The costs, but square ones never by columns.
+
+    So the layout does not decide which of equally cheap assignments comes first.
+    """
     if not costs.transposed or costs.shape[0] != costs.shape[1]:
         return costs
     if isinstance(costs, DenseCosts):
