@@ -286,8 +286,8 @@ def read_sparse(matrix: Any) -> tuple[BipartiteGraph, Any, bool]:
         if isinstance(getattr(matrix, "data", None), np.ma.MaskedArray):
             raise InvalidInput("data must not be masked; leave out the pairs that are not allowed")
         compressed = matrix if by_columns else to_csr(matrix, _type_of_sums(matrix))
-        if compressed is not matrix and compressed.nnz < matrix.nnz:
-            refuse_lost_sums(compressed.data, lambda: to_csr(matrix, np.float64).data)
+        if matrix.format == "coo" and compressed.nnz < matrix.nnz:  # only these are summed here
+            refuse_lost_sums(matrix.data, compressed.data, lambda: to_csr(matrix, np.float64).data)
         indices = compressed.indices
         if compressed is matrix and isinstance(indices, np.ndarray):
             indices = indices.copy()
@@ -312,12 +312,13 @@ def _type_of_sums(matrix: Any) -> Any:
     return WIDER_TYPE.get((dtype.kind, dtype.itemsize))
 
 
-def refuse_lost_sums(sums: Any, sums_of_floats: Callable[[], Any]) -> None:
+def refuse_lost_sums(given: Any, sums: Any, sums_of_floats: Callable[[], Any]) -> None:
     """Raises `InvalidInput` if a sum of integer duplicates has left the range of its type."""
-    if sums.dtype.kind not in "iu":
+    bits = 8 * sums.dtype.itemsize
+    if sums.dtype.kind not in "iu" or len(given) * max(-float(given.min()), float(given.max())) < 2.0 ** (bits - 1):
         return
     # Sums that have left the range are off by 2 ** bits. The rounding of floats is much less.
-    if bool((abs(sums.astype(np.float64) - sums_of_floats()) > 2.0 ** (8 * sums.dtype.itemsize - 2)).any()):
+    if bool((abs(sums.astype(np.float64) - sums_of_floats()) > 2.0 ** (bits - 2)).any()):
         raise InvalidInput(
             f"duplicates stand for their sum, which must fit into {sums.dtype}; add them up before, or use "
             "cost.astype(np.float64)"
