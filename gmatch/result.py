@@ -559,8 +559,8 @@ class Assignment(_Pairs):
         Raises
         ------
         InvalidInput
-            If numbers are out of range, a shape does not fit them, a new entry is no cost, or this assignment does not
-            prove itself by one pair of duals (``"partial"``, ``"pairs"``, ``"bounded"``, or `exact` duals).
+            If numbers are out of range, a shape does not fit them, a new entry is no cost, or this assignment is
+            neither ``"optimal"`` nor ``"limited"``.
         Infeasible
             If forbidden pairs leave no assignment; with a Hall witness.
         CertificateError
@@ -572,10 +572,10 @@ class Assignment(_Pairs):
         column is gone or new, and for each column that loses its row and may stay free. A path takes O(rows * columns)
         time at worst. In square random costs it reads half of the rows, since it can end at one column only. If columns
         may stay free, it reads a few rows. Square sparse costs without a limit take a pass over all entries, and one
-        path for each such row. Everything else is solved anew by `gmatch.lap`: other sparse costs,
-        integers beyond 2**55 in magnitude, floats among which a big number hides others, a limit that is no integer for
-        integer costs, and what has become infeasible. `gmatch.lap` itself is faster for fewer than some 300 rows, since
-        a call takes 0.1 ms at least, and where most rows are new.
+        path for each such row. Everything else is solved anew by `gmatch.lap`: other sparse costs, integers beyond
+        2**55 in magnitude, floats among which a big number hides others, what follows an assignment with `exact` duals,
+        a limit that is no integer for integer costs, and what has become infeasible. `gmatch.lap` itself is faster for
+        fewer than some 300 rows, since a call takes 0.1 ms at least, and where most rows are new.
 
         Floats round a little each time. After thousands of updates `gmatch.verify` may ask for a solution from nothing.
 

@@ -62,6 +62,9 @@ class Bottleneck(_Matched):
     stats : dict
         For sparse costs ``matchings``: how many thresholds were tried. For dense costs ``rises``: how often the
         threshold rose.
+    whole_cover : (integer array, integer array) or None
+        With ``infeasible="partial"``, if there are fewer pairs than rows and columns: rows and columns, as many as
+        there are pairs. Every allowed pair lies in one of them, so no matching has more pairs.
 
     Examples
     --------
@@ -79,6 +82,7 @@ class Bottleneck(_Matched):
     maximize: bool = False
     forbid_nan: bool = False
     stats: dict[str, Any] = field(default_factory=dict)
+    whole_cover: tuple[Any, Any] | None = None
 
     @property
     def size(self) -> int:
@@ -94,8 +98,9 @@ class Bottleneck(_Matched):
         """On another device."""
         names = "row_match", "col_match", "pair_costs"
         arrays = {name: to_device(getattr(self, name)) for name in names}
-        cover = to_device(self.cover[0]), to_device(self.cover[1])
-        return replace(self, **arrays, cover=cover, assignment=self.assignment and self.assignment.moved(to_device))
+        cover, whole = tuple(map(to_device, self.cover)), self.whole_cover and tuple(map(to_device, self.whole_cover))
+        assignment = self.assignment and self.assignment.moved(to_device)
+        return replace(self, **arrays, cover=cover, whole_cover=whole, assignment=assignment)
 
     def __iter__(self) -> Iterator[Any]:
         return iter((self.row_ind, self.col_ind))

@@ -110,6 +110,42 @@ def test_what_is_no_proof_is_refused(message: str) -> None:
         gmatch.verify(costs, dataclasses.replace(right, **WRONG[message](right)))
 
 
+@pytest.mark.parametrize("maximize", [False, True])
+def test_as_many_pairs_as_possible(maximize: bool) -> None:
+    rng = np.random.default_rng(maximize)
+    sign, sizes = -1 if maximize else 1, set()
+    for case in range(80):
+        shape = tuple(rng.integers(1, 6, 2).tolist())
+        cost = rng.integers(-3, 4, shape).astype(["float32", "float64"][case % 2])
+        cost[rng.random(shape) < 0.7] = sign * np.inf
+        values = sign * (cost if shape[0] <= shape[1] else cost.T)
+        ways = itertools.permutations(range(max(shape)), min(shape))
+        chosen = [some[some < np.inf] for some in (values[np.arange(len(values)), way] for way in map(list, ways))]
+        size = max(map(len, chosen))
+        most, total = min((some.max(initial=-np.inf), some.sum()) for some in chosen if len(some) == size)
+        for form in forms(cost, maximize):
+            for then in (None, "sum"):
+                found = gmatch.bottleneck(form, maximize=maximize, then=then, infeasible="partial", certify=True)
+                assert found.size == size and found.threshold == (sign * most if size else None)
+                assert then is None or found.cost == sign * total
+                assert (found.whole_cover is None) == (size == min(shape))
+                if size < min(shape):
+                    for wrong in (None, (found.whole_cover[0], np.arange(shape[1])), (np.arange(size), np.arange(0))):
+                        if wrong is None or len(wrong[0]) + len(wrong[1]) != size:
+                            with pytest.raises(gmatch.CertificateError, match="cover of all pairs"):
+                                gmatch.verify(cost, dataclasses.replace(found, whole_cover=wrong))
+        sizes.add(min(shape) - size)
+    assert sizes >= {0, 1, 2}
+    cost = np.array([[1, np.inf, np.inf], [2, np.inf, np.inf], [4, 5, 6]])
+    found = gmatch.bottleneck(cost, infeasible="partial", certify=True)
+    assert (found.threshold, found.size) == (5, 2) and [len(part) for part in found.whole_cover] == [1, 1]
+    for wrong in ((np.array([0]), np.array([0])), (np.array([1, 2]), np.array([], int))):
+        with pytest.raises(gmatch.CertificateError, match="is allowed, but not covered"):
+            gmatch.verify(cost, dataclasses.replace(found, whole_cover=wrong))
+    with pytest.raises(gmatch.InvalidInput, match="infeasible must be"):
+        gmatch.bottleneck(cost, infeasible="most")
+
+
 def test_forbidden_pairs_are_refused_by_the_proof() -> None:
     right = gmatch.bottleneck(np.array([[1.0, 2.0], [3.0, 4.0]]))
     with pytest.raises(gmatch.CertificateError, match="forbidden"):

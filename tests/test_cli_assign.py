@@ -160,6 +160,20 @@ def test_generators_are_seeded_and_solvable(name: str) -> None:
         assert (costs != make(f"{name}:30:seed=1")).any()
 
 
+def test_exactly_k_pairs(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "costs.csv"
+    path.write_text("5,1,4\n2,9,3\n")
+    for options, cost in (([], 1), (["--maximize"], 9)):
+        code, out, _ = assign(capsys, path, "--exactly", 1, "--json", *options)
+        told = json.loads(out)
+        assert code == 0 and (told["pairs"], told["cost"], told["status"], told["gap"]) == (1, cost, "pairs", 0)
+    for wrong in (["--partial"], ["--cost-limit", 3], ["--mpi"]):
+        code, _, error = assign(capsys, path, "--exactly", 1, *wrong)
+        assert code != 0 and "leave --partial, --cost-limit and --mpi out" in error
+    code, _, error = assign(capsys, path, "--exactly", 3)
+    assert code != 0 and "pairs must be from 0 to 2" in error
+
+
 def test_deterministic(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = tmp_path / "ties.npy"
     np.save(path, np.zeros((5, 5)))
@@ -406,6 +420,10 @@ def test_bottleneck(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     facts = run(capsys, "bottleneck", path, "--then-sum", "--pairs")
     assert (facts["threshold"], facts["cost"], len(facts["assignment"])) == (2, 5, 3)
     assert run(capsys, "bottleneck", path, "--maximize")["threshold"] == 2
+    np.save(path, np.array([[3, np.inf], [2, np.inf]]))
+    assert cli.main(["bottleneck", str(path)]) != 0 and capsys.readouterr().err
+    facts = run(capsys, "bottleneck", path, "--partial")
+    assert (facts["pairs"], facts["threshold"]) == (1, 2)
 
 
 def test_scale(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

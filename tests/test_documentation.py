@@ -20,6 +20,7 @@ import pytest
 import scipy.sparse as sp
 import scipy.sparse.csgraph
 import small
+import toolkit
 import torch_batches
 
 import gmatch
@@ -32,7 +33,7 @@ TEXTS = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page 
 EVERY_PAGE = pytest.mark.parametrize("page", TEXTS)
 BENCHMARKS = {
     "assignment": assignment, "cardinality": cardinality, "many_gpus": many_gpus, "papers": papers, "small": small,
-    "torch_batches": torch_batches,
+    "toolkit": toolkit, "torch_batches": torch_batches,
 }  # fmt: skip
 # README names it before the branch that brings it is merged; take it out then.
 TO_COME: set[str] = set()

@@ -129,6 +129,12 @@ def test_what_is_no_proof_is_refused(message: str) -> None:
 
 BAD: dict[str, dict[str, Any]] = {
     "one parent at least": {"costs": []},
+    "list of none": {"costs": []},
+    "NoneType of none": {"costs": None},
+    "int of none": {"costs": 3},
+    "must have finite sums": {"costs": [[[1e307]]], "miss": 1e307, "prior": 1.7e308},
+    "which float64 does not hold": {"costs": [[[2**53 + 1]], [[0.5]]], "k": 9},
+    "which int64 does not hold": {"costs": [[[2**62 + 5]]], "miss": 2**62 + 5, "prior": 2**62 - 1},
     "k must be 1 or more": {"k": 0},
     "miss must be a number, or have one for each of the 2 parents": {"miss": [1]},
     "miss of parent 0 must be a number, or real numbers of shape": {"miss": [[1, 2, 3], 1]},

@@ -620,3 +620,28 @@ def test_sums_of_duplicates_have_room(form: str) -> None:
         "bsr": lambda: sp.bsr_array((entries[:, None, None], [0, 0, 1], [0, 2, 3]), shape=(2, 2)),
     }
     assert gmatch.lap(arrays[form]()).cost == 201
+
+
+@pytest.mark.parametrize("form", ["coo", "csr", "csc", "bsr"])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "uint64"])
+def test_sums_of_duplicates_beyond_their_type(dtype: str, form: str) -> None:
+    half = np.iinfo(dtype).max // 2 + 1
+    entries = np.array([half, half, 1], dtype)
+    arrays = {
+        "coo": lambda: sp.coo_array((entries, ([0, 0, 1], [0, 0, 1])), shape=(2, 2)),
+        "csr": lambda: sp.csr_array((entries, [0, 0, 1], [0, 2, 3]), shape=(2, 2)),
+        "csc": lambda: sp.csc_array((entries, [0, 0, 1], [0, 2, 3]), shape=(2, 2)),
+        "bsr": lambda: sp.bsr_array((entries[:, None, None], [0, 0, 1], [0, 2, 3]), shape=(2, 2)),
+    }
+    with pytest.raises(gmatch.InvalidInput, match=r"must fit into|below 2\*\*63"):
+        gmatch.lap(arrays[form]())
+    if dtype == "int32":
+        entries[:2] -= half // 2
+        assert gmatch.lap(arrays[form]()).cost == half + 1
+
+
+@pytest.mark.parametrize("form", ["coo", "csr", "csc", "bsr", "lil", "dia"])
+def test_unsigned_integers_beyond_int64(form: str) -> None:
+    matrix = sp.coo_array(np.array([[2**63 + 5, 1], [2, 3]], np.uint64)).asformat(form)
+    with pytest.raises(gmatch.InvalidInput, match=r"below 2\*\*63; the largest is 9223372036854775813"):
+        gmatch.lap(matrix)

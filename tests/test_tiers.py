@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import pickle
 from fractions import Fraction
@@ -145,6 +146,32 @@ def test_an_integer_that_stands_for_not(big: int) -> None:
             assert assignment.cost == sum(cost[pairs].tolist())
         pairs = gmatch.compat.linear_sum_assignment(cost, maximize)
         assert int(whole[pairs][~forbidden[pairs]].sum()) == right[1]
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_the_least_integer_beside_its_neighbours(maximize: bool) -> None:
+    """Programs read -2**63 as 1 - 2**63. Costs are refused if an answer would depend on the difference."""
+    least, answers = -(2**63), 0
+    rng = np.random.default_rng(maximize)
+    near = [least, least + 1, least // 2, 2**63 - 1, 2**62, 0, 1, 7]
+    for case in range(400):
+        shape = (2, 2) if case % 2 else (1, 2)
+        cost = [[int(near[rng.integers(0 if case % 3 else 5, 8)]) for _ in range(shape[1])] for _ in range(shape[0])]
+        cost[0][0] = least
+        array = np.array(cost, np.int64)
+        ways = [[cost[row][way[row]] for row in range(shape[0])] for way in itertools.permutations(range(2), shape[0])]
+        right = (max if maximize else min)(map(sum, ways))
+        for form in (array, np.asfortranarray(array), sp.csr_array(array), [array, array]):
+            if sp.issparse(form) and form.nnz < array.size:
+                continue
+            try:
+                found = gmatch.lap(form, maximize=maximize, certify=True)
+            except gmatch.InvalidInput:
+                continue
+            answers += 1
+            one = found[0] if isinstance(form, list) else found
+            assert one.cost == right, (cost, form)
+    assert answers > 100
 
 
 def test_integers_that_differ_by_little() -> None:

@@ -48,12 +48,7 @@ def test_scale(form: str, job: str, cupy: Any) -> None:
         rng = np.random.default_rng(seed)
         matrix = random_matrix(rng, ((7, 7), (5, 8), (8, 5))[seed % 3], 0.4)
         there = FORMS[form](cupy, matrix)
-        try:
-            expected = gmatch.scale(matrix, job)
-        except gmatch.Infeasible:
-            with pytest.raises(gmatch.Infeasible):
-                gmatch.scale(there, job)
-            continue
+        expected = gmatch.scale(matrix, job)
         found = gmatch.scale(there, job, certify=True)
         assert all(type(array) is cupy.ndarray for array in (found.row_match, found.row_log, found.proof.row_match))
         assert found.size == expected.size
@@ -136,12 +131,11 @@ def test_bottleneck_of_sparse_costs(dtype: str, maximize: bool, cupy: Any) -> No
         arrays = map(cupy.asarray, (matrix.indptr, matrix.indices, matrix.data))
         there = CompressedRows(*arrays, shape)  # sparse matrices of CuPy hold no integers
         options: dict[str, Any] = {"maximize": maximize, "then": (None, "sum")[seed % 2], "certify": True}
-        try:
-            expected = gmatch.bottleneck(matrix, **options)
-        except gmatch.Infeasible:
+        if seed == 3:
             with pytest.raises(gmatch.Infeasible):
                 gmatch.bottleneck(there, **options)
-            continue
+            options["infeasible"] = "partial"
+        expected = gmatch.bottleneck(matrix, **options)
         found = gmatch.bottleneck(there, **options)
         assert (found.threshold, type(found.row_match)) == (expected.threshold, cupy.ndarray)
         assert found.assignment is None or found.cost == expected.cost

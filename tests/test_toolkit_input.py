@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -84,16 +85,42 @@ def test_what_float16_is_scaled_to() -> None:
     assert abs(gmatch.scale(matrix, certify=True).apply(matrix.astype(float))).max() == pytest.approx(1)
 
 
+@pytest.mark.parametrize("maximize", [False, True])
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
-def test_the_least_integer_when_maximizing(form: Any) -> None:
-    with pytest.raises(gmatch.InvalidInput, match=r"must not hold -2\*\*63"):
-        gmatch.bottleneck(form(COSTS["least"]), maximize=True)
+def test_the_least_integer(form: Any, maximize: bool) -> None:
+    """Costs are negated to maximize, so -2**63 is read as its neighbour. 2**63 - 1 is read as a forbidden pair."""
+    for cost in (COSTS["least"], [[1 - 2**63, -(2**63)]], [[1 - 2**63 if maximize else 2**63 - 1]]):
+        with pytest.raises(gmatch.InvalidInput, match=r"must not hold -2\*\*63|could overflow int64"):
+            gmatch.bottleneck(form(cost), maximize=maximize)
+    nearest = [[2 - 2**63 if maximize else 2**63 - 2]]
+    assert gmatch.bottleneck(form(nearest), maximize=maximize, certify=True).threshold == nearest[0][0]
 
 
 def test_transport_of_costs_that_overflow() -> None:
     for cost, amounts in ((COSTS["beyond floats"], [1, 1]), (np.full((2, 2), 1e307), [50, 50])):
         with pytest.raises(gmatch.InvalidInput, match="could overflow float64"):
             gmatch.transport(cost, amounts, amounts)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("size", [2**56, 2**59, 2**61, 2**62, 2**63 - 2])
+def test_integers_that_are_proven_or_refused(size: int, maximize: bool) -> None:
+    """Near the end of int64 costs are refused before there is an answer that `verify` would not take."""
+    rng = np.random.default_rng(1)
+    for shape in ((1, 1), (1, 3), (2, 1), (2, 2), (3, 3)):
+        cost = size - rng.integers(0, 3, shape)
+        for function in (
+            lambda cost: gmatch.transport(
+                cost, [1, *[0] * (len(cost) - 1)], [1] * cost.shape[1], maximize=maximize, certify=True
+            ),
+            lambda cost: gmatch.max_weight_matching(cost, pairs=1, certify=True),
+        ):
+            for signed in (cost, -cost):
+                if size == 2**56:
+                    function(signed)
+                else:
+                    with contextlib.suppress(gmatch.InvalidInput):
+                        function(signed)
 
 
 def test_more_than_there_are() -> None:

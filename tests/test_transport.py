@@ -71,6 +71,23 @@ def test_of_ones_it_is_an_assignment() -> None:
     assert found.cost == pytest.approx(gmatch.lap(cost).cost)
 
 
+def test_amounts_with_a_common_divisor() -> None:
+    """A unit is the greatest common divisor of all amounts, so large amounts need not be many units."""
+    rng = np.random.default_rng(3)
+    for dtype in ("int64", "float64"):
+        cost = rng.integers(-9, 10, (4, 5)).astype(dtype)
+        supply, demand = rng.integers(0, 4, 4), rng.integers(0, 4, 5)
+        few = gmatch.transport(cost, supply, demand)
+        for unit in (3, 10**6, 2**58):
+            many = gmatch.transport(cost, supply * unit, demand * unit, certify=True)
+            assert many.amounts.tolist() == (few.amounts * unit).tolist() and many.cost == few.cost * unit
+            sparse = gmatch.transport(sp.csr_array(cost + 20), supply * unit, demand * unit, certify=True)
+            assert sparse.cost == (few.cost + 20 * few.amounts.sum().item()) * unit
+    assert gmatch.transport(cost, [0] * 4, [0] * 5, certify=True).cost == 0
+    with pytest.raises(gmatch.Infeasible, match="600 units of the error's 1 rows may only go with the 0 units"):
+        gmatch.transport(np.array([[np.inf]]), [600], [600])
+
+
 WRONG = {
     "units are brought": lambda r: {"amounts": r.amounts + 1},
     "more than its": lambda r: {"amounts": np.array([3, 1, 1])},
@@ -106,7 +123,9 @@ def test_bad_input() -> None:
         gmatch.transport(np.eye(2), [1, 0], [2, -1])
     with pytest.raises(gmatch.InvalidInput, match="too many units"):
         gmatch.transport(np.eye(2), [10**5, 1], [10**5, 1])
-    with pytest.raises(gmatch.InvalidInput, match="too many units"):
+    with pytest.raises(gmatch.InvalidInput, match="too many units .*: a side has 4611686018427387903"):
+        gmatch.transport(np.eye(2), [2**62 - 2, 1], [1, 1])
+    with pytest.raises(gmatch.InvalidInput, match="supply must sum up to less than"):
         gmatch.transport(np.eye(2), [2**62, 2**62], [1, 1])
     with pytest.raises(gmatch.InvalidInput, match="too many units"):
         gmatch.transport(sp.eye_array(2), [10**5, 1], [10**5, 1])

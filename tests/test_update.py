@@ -243,10 +243,19 @@ def test_assignments_that_cannot_be_updated() -> None:
     for former in (partial_one, gmatch.max_weight_matching(COST, pairs=1)):
         with pytest.raises(gmatch.InvalidInput, match="goes on from an assignment that is optimal or limited"):
             former.update(COST)
-    exact = gmatch.lap([[1e18, 1e18], [1.0, 2.5]])
-    assert exact.exact is not None
-    with pytest.raises(gmatch.InvalidInput, match="duals in parts"):
-        exact.update(COST)
+
+
+def test_duals_in_parts_are_solved_anew() -> None:
+    """A big number may come and go in a chain of updates."""
+    cost = np.random.default_rng(6).random((9, 9))
+    for form in (np.asarray, sp.csr_array):
+        assignment = gmatch.lap(form(cost))
+        for big in (0.5, 1e18, 1e18, 0.5, 0.25):
+            cost[:2, 1:] = big * np.arange(1, 9)
+            assignment = assignment.update(form(cost), rows=[0, 1], certify=True)
+            assert (assignment.exact is not None) == (big > 1)
+            assert assignment.cost == pytest.approx(gmatch.lap(cost).cost)
+    assert assignment.stats["method"] == "update"
 
 
 def test_from_and_to_nothing() -> None:

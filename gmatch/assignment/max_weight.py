@@ -49,8 +49,8 @@ def max_weight_matching(
     cardinality : {"any", "maximum"}
         ``"maximum"``: as many pairs as can be made, whatever they weigh (networkx's ``maxcardinality=True``).
     pairs : int, optional
-        Make exactly this number of pairs, whatever they weigh. Not with ``cardinality="maximum"``, ``initial`` or
-        ``duals``. Methods are the methods for sparse costs.
+        Make exactly this number of pairs, whatever they weigh. (Negated costs give the cheapest pairs.) Not with
+        ``cardinality="maximum"``, ``initial`` or ``duals``. Methods are the methods for sparse costs.
     forbid_nan : bool
         Whether NaN forbids its pair; otherwise it is refused.
     **options
@@ -65,7 +65,8 @@ def max_weight_matching(
     Raises
     ------
     InvalidInput
-        If the weights, the graph or an option is not valid; a graph must be bipartite.
+        If the weights, the graph or an option is not valid; a graph must be bipartite. With `pairs`, integer weights
+        beyond about 2**56 are refused if their sums could overflow.
     Infeasible
         If this number of `pairs` cannot be made; its rows and columns cover all allowed pairs, and are fewer.
 

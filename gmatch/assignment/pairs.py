@@ -18,6 +18,10 @@ from ..result import Assignment, Status
 from .lap import lap
 from .request import SolverOptions
 
+# The largest cost and the largest duals of both sides must add up to less. Reductions and their proofs add up to five
+# such sums, and proofs allow half of int64.
+LARGEST_SUM = 2**59
+
 _Arrays = tuple[Any, Any, Any]
 
 
@@ -91,11 +95,7 @@ def _result(costs: DenseCosts | SparseCosts, whole: Assignment, number: int) -> 
     All added columns have one dual, which is added to the duals of the rows. All added rows have one dual, which is
     added to the duals of the columns. The duals of free vertices become 0 by that, and no dual is above 0.
     """
-    if whole.exact is not None and costs.dual_type is np.int64:  # floats keep the nearest duals
-        raise InvalidInput(
-            "sums of these costs could overflow int64; forbid pairs by leaving them out of a sparse matrix, instead of "
-            "by a big number"
-        )
+    refuse_large(costs, whole)
     rows, columns = costs.shape
     row_match, col_match = whole.row_match[:rows].copy(), whole.col_match[:columns].copy()
     row_match[row_match >= columns] = -1
@@ -108,6 +108,21 @@ def _result(costs: DenseCosts | SparseCosts, whole: Assignment, number: int) -> 
         row_match, col_match, u, v, costs.of_pairs(row_match, False), Status.PAIRS, costs.maximize, None, None,
         whole.stats, None, costs.forbid_nan, costs.row_nodes, costs.col_nodes, (-(of_columns + of_rows)).item(),
     )  # fmt: skip
+
+
+def refuse_large(costs: DenseCosts | SparseCosts, whole: Assignment) -> None:
+    """Raises `InvalidInput` unless int64 holds sums of integer costs and of some duals of an assignment made of them.
+
+    Floats keep the nearest duals.
+    """
+    if costs.dual_type is not np.int64:
+        return
+    duals = [max(-int(dual.min()), int(dual.max())) for dual in (whole.u, whole.v) if len(dual)]
+    if whole.exact is not None or max(-costs.lowest, costs.highest) + sum(duals) >= LARGEST_SUM:
+        raise InvalidInput(
+            "sums of these costs could overflow int64; subtract one number from all costs, or divide them by a common "
+            "factor; if a big number forbids pairs, leave these out of a sparse matrix instead"
+        )
 
 
 def _least(added: Any, otherwise: Any) -> Any:

@@ -107,10 +107,12 @@ def _updated(
         _side_of("column", columns, drop_columns, len(former.col_match), problem.shape[1]),
     )
     result = None
-    if isinstance(problem, SparseCosts):
-        result = _of_sparse(problem, former, sides)
-    elif min(len(former.row_match), len(former.col_match), *problem.shape):
-        result = _of_dense(problem, former, sides, options.get("forbid_nan", False))
+    # No search starts from duals in parts, or from nothing.
+    if former.exact is None and min(len(former.row_match), len(former.col_match), *problem.shape):
+        if isinstance(problem, SparseCosts):
+            result = _of_sparse(problem, former, sides)
+        else:
+            result = _of_dense(problem, former, sides, options.get("forbid_nan", False))
     if result is None:
         result = lap(problem, **options)
     if type(cost) is not np.ndarray and (is_frame(cost) or library_of(cost) == "xarray"):
@@ -121,11 +123,10 @@ def _updated(
 
 
 def _refuse_former(former: Assignment) -> None:
-    if former.status not in (Status.OPTIMAL, Status.LIMITED) or former.exact is not None or former.bound is not None:
-        parts = "duals in parts" if former.exact is not None else f"status {str(former.status)!r}"
+    if former.status not in (Status.OPTIMAL, Status.LIMITED) or former.bound is not None:
         raise InvalidInput(
-            "update goes on from an assignment that is optimal or limited, with duals in one part; this one has "
-            f"{parts}; solve the new costs by gmatch.lap"
+            "update goes on from an assignment that is optimal or limited; this one has status "
+            f"{str(former.status)!r}; solve the new costs by gmatch.lap"
         )
     if device_of(former.row_match) != "cpu":
         raise InvalidInput("update works on the host; move assignment and costs there: assignment.moved(cupy.asnumpy)")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..assignment.lap import lap
+from ..assignment.pairs import of_pairs
 from ..datasets.costs import generate_rows
 from ..distributed.mpi import end_the_job, world
 from ..distributed.ranks import Ranks
@@ -38,6 +39,9 @@ def add_assign(commands: Any) -> argparse.ArgumentParser:
         "--partial", action="store_true", help="if there is no assignment, the cheapest of the largest"
     )
     command.add_argument(
+        "--exactly", type=int, metavar="K", help="K pairs, whatever they cost: the cheapest matching of K pairs"
+    )
+    command.add_argument(
         "--deterministic", action="store_true", help="of several cheapest always the same, on any device"
     )
     command.add_argument(
@@ -53,6 +57,8 @@ def add_assign(commands: Any) -> argparse.ArgumentParser:
 
 def run_assign(arguments: argparse.Namespace) -> int:
     """``gmatch assign``: one matrix of costs, its cheapest assignment and the proof."""
+    if arguments.exactly is not None and (arguments.partial or arguments.mpi or arguments.cost_limit is not None):
+        raise InvalidInput("--exactly says how many pairs there are; leave --partial, --cost-limit and --mpi out")
     if arguments.mpi:
         return run_assign_on_ranks(arguments)
     assignment_method_of(arguments.method, arguments.device)
@@ -135,11 +141,14 @@ def _own_rows(ranks: Ranks, arguments: argparse.Namespace) -> Any:
 
 
 def _assign(costs: DenseCosts | SparseCosts, arguments: argparse.Namespace) -> Assignment:
+    options: dict[str, Any] = {
+        name: getattr(arguments, name) for name in ("method", "deterministic", "device", "threads")
+    }
+    if arguments.exactly is not None:
+        return of_pairs(costs, arguments.exactly, **options)
     try:
-        return lap(
-            costs, method=arguments.method, infeasible="partial" if arguments.partial else "raise",
-            deterministic=arguments.deterministic, device=arguments.device, threads=arguments.threads,
-        )  # fmt: skip
+        found: Assignment = lap(costs, infeasible="partial" if arguments.partial else "raise", **options)
+        return found
     except Infeasible as error:
         rows, columns = _some(error.rows), _some(error.columns)
         few, many = (columns, rows) if costs.shape[0] <= costs.shape[1] else (rows, columns)

@@ -61,14 +61,15 @@ def add_bottleneck(commands: Any) -> argparse.ArgumentParser:
         commands, "bottleneck", "make the most expensive pair of an assignment as cheap as can be, and prove it"
     )
     command.add_argument("--then-sum", action="store_true", help="the cheapest of all such assignments")
+    command.add_argument("--partial", action="store_true", help="if there is no assignment, as many pairs as possible")
     command.set_defaults(run=run_bottleneck, cost_limit=None)
     return command
 
 
 def run_bottleneck(arguments: argparse.Namespace) -> int:
     """``gmatch bottleneck``: the threshold, and an assignment that keeps to it."""
-    then = "sum" if arguments.then_sum else None
-    table, costs, seconds, found = _solved(arguments, lambda costs: bottleneck(costs, then=then))
+    then, infeasible = "sum" if arguments.then_sum else None, "partial" if arguments.partial else "raise"
+    table, costs, seconds, found = _solved(arguments, lambda costs: bottleneck(costs, then=then, infeasible=infeasible))
     proof = verify(costs, found)
     facts = _facts(arguments, costs) | {"pairs": found.size, "threshold": found.threshold, "cost": found.cost}
     facts |= {"cover_rows": proof.cover_rows, "cover_columns": proof.cover_columns, "total_seconds": seconds}

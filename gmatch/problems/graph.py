@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -286,6 +286,8 @@ def read_sparse(matrix: Any) -> tuple[BipartiteGraph, Any, bool]:
         if isinstance(getattr(matrix, "data", None), np.ma.MaskedArray):
             raise InvalidInput("data must not be masked; leave out the pairs that are not allowed")
         compressed = matrix if by_columns else to_csr(matrix, _type_of_sums(matrix))
+        if matrix.format == "coo" and compressed.nnz < matrix.nnz:  # only these are summed here
+            refuse_lost_sums(matrix.data, compressed.data, lambda: to_csr(matrix, np.float64).data)
         indices = compressed.indices
         if compressed is matrix and isinstance(indices, np.ndarray):
             indices = indices.copy()
@@ -300,11 +302,27 @@ def read_sparse(matrix: Any) -> tuple[BipartiteGraph, Any, bool]:
 
 
 def _type_of_sums(matrix: Any) -> Any:
-    """A type for sums of duplicates, which SciPy and CuPy make when they convert; None if the entries' type is wide."""
+    """A type for sums of duplicates, which SciPy and CuPy make when they convert; None if the entries' type is wide.
+
+    uint64 stays: int64 does not hold all of its numbers, and `widened` refuses the others.
+    """
     dtype = getattr(matrix, "dtype", None)
-    if dtype in WORKING_TYPES or not isinstance(dtype, np.dtype):
+    if dtype in WORKING_TYPES or dtype == np.uint64 or not isinstance(dtype, np.dtype):
         return None
     return WIDER_TYPE.get((dtype.kind, dtype.itemsize))
+
+
+def refuse_lost_sums(given: Any, sums: Any, sums_of_floats: Callable[[], Any]) -> None:
+    """Raises `InvalidInput` if a sum of integer duplicates has left the range of its type."""
+    bits = 8 * sums.dtype.itemsize
+    if sums.dtype.kind not in "iu" or len(given) * max(-float(given.min()), float(given.max())) < 2.0 ** (bits - 1):
+        return
+    # Sums that have left the range are off by 2 ** bits. The rounding of floats is much less.
+    if bool((abs(sums.astype(np.float64) - sums_of_floats()) > 2.0 ** (bits - 2)).any()):
+        raise InvalidInput(
+            f"duplicates stand for their sum, which must fit into {sums.dtype}; add them up before, or use "
+            "cost.astype(np.float64)"
+        )
 
 
 def to_csr(matrix: Any, dtype: Any = None) -> Any:

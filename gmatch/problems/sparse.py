@@ -16,7 +16,7 @@ from ..errors import InvalidInput, changed
 from ..foreign import EXACT_IN_FLOAT64, CompressedRows, as_sparse, way_in
 from ..types import WORKING_TYPES
 from .dense import DenseCosts
-from .graph import read_sparse
+from .graph import read_sparse, refuse_lost_sums
 from .limits import (
     SPREADS,
     WAY_OUT_OF_NAN,
@@ -513,10 +513,16 @@ def _numbers_of_groups(first: Any, length: int) -> Any:
 
 def _sums_of_groups(values: Any, group: Any, number: int) -> Any:
     """The sum of the values of each group, in their order; on the host, for a GPU adds in any order."""
-    sums = np.zeros_like(to_host(values), shape=number)
+    sums = _added(values, group, number, values.dtype)
+    refuse_lost_sums(values, sums, lambda: _added(values, group, number, np.float64))
+    return mover_to(device_of(values))(sums)
+
+
+def _added(values: Any, group: Any, number: int, dtype: Any) -> Any:
+    sums = np.zeros(number, dtype)
     with np.errstate(invalid="ignore", over="ignore"):  # the range is looked at later
         np.add.at(sums, to_host(group), to_host(values))
-    return mover_to(device_of(values))(sums)
+    return sums
 
 
 def swapped(arrays: _Matrix) -> _Matrix:

@@ -70,9 +70,20 @@ def splits_into_fitting(costs: Any) -> Split | None:
     values = costs.minimised()
     allowed, rows = abs(values) != math.inf, min(costs.shape)
     first = split = split_values(values, allowed, rows)
+    if split is None or max(-costs.lowest, costs.highest) >= 2**63 and _are_mixed(costs, values, split.value):
+        return None
     while split is not None and not fit(costs, split.most, rows):
         split = split_values(split.rests, allowed, rows)
     return None if split is None else first
+
+
+def _are_mixed(costs: Any, values: Any, value: int | float) -> bool:
+    """Whether -2**63, which is read as its neighbour, is not the only cost that counts as a multiple of the big number.
+
+    Then an answer would depend on how often it has -2**63.
+    """
+    entries = costs.array if hasattr(costs, "array") else costs.data
+    return value < INFINITE_INTEGER or bool((entries[abs(values) == INFINITE_INTEGER] != -(2**63)).any())
 
 
 def fit(costs: Any, most: int | float, rows: int) -> bool:

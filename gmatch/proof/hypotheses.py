@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -12,13 +13,17 @@ from ..errors import CertificateError, InvalidInput
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
-from ..toolkit_result import Hypotheses, KBestCertificate
+from ..toolkit_result import Hypotheses, KBest, KBestCertificate
+from .matching import arrays_of
 from .ranked import verify_k_best
 
 
 def verify_hypotheses(costs: Any, result: Hypotheses) -> KBestCertificate:
     """As `gmatch.verify`: the proof of each list, and O(hypotheses) more."""
+    if not isinstance(costs, Iterable):
+        raise InvalidInput(f"expected a sequence with the costs of each parent; got {type(costs).__name__}")
     parents = list(costs)
+    _check_types(result)
     if not len(parents) == len(result.lists) == len(result.prior) == len(result.miss):
         raise InvalidInput(
             f"expected the costs of {len(result.lists)} parents, with a prior and misses each; got {len(parents)}"
@@ -32,6 +37,18 @@ def verify_hypotheses(costs: Any, result: Hypotheses) -> KBestCertificate:
     tolerance = max(one.tolerance for one in certificates)
     _check_order(result, tolerance)
     return KBestCertificate(len(result), result.complete, tolerance)
+
+
+def _check_types(result: Hypotheses) -> None:
+    """Raises unless lists, priors and misses are what `best_hypotheses` makes."""
+    kinds = ("lists", KBest), ("prior", int | float), ("miss", np.ndarray)
+    for name, kind in kinds:
+        given = getattr(result, name)
+        if not isinstance(given, tuple) or not all(isinstance(one, kind) for one in given):
+            raise CertificateError(f"{name} must be a tuple with one for each parent; got {given!r}")
+    for parent, miss in enumerate(result.miss):
+        if miss.ndim != 1 or miss.dtype not in (np.int64, np.float64):
+            raise CertificateError(f"miss of parent {parent} must be int64 or float64; got {miss.dtype}")
 
 
 def _with_misses(cost: Any, miss: Any, result: Hypotheses) -> SparseCosts:
@@ -61,7 +78,7 @@ def _with_misses(cost: Any, miss: Any, result: Hypotheses) -> SparseCosts:
 def _check_order(result: Hypotheses, tolerance: int | float) -> None:
     """Checks that hypotheses differ, are in order and cost what they must, and that no better one is left out."""
     sign = -1 if result.maximize else 1
-    parents, ranks, claimed = (np.asarray(array).tolist() for array in (result.parents, result.ranks, result.costs))
+    parents, ranks, claimed = (array.tolist() for array in arrays_of(np, result, "parents", "ranks", "costs"))
     if not parents or not len(parents) == len(ranks) == len(claimed):
         raise CertificateError("parents, ranks and costs must have one entry for each hypothesis, and one at least")
     prices = [

@@ -24,8 +24,11 @@ def verify_pairs(cost: Any, assignment: Assignment) -> AssignmentCertificate:
         refuse_costs_of_others(costs, assignment)
     else:
         costs = costs_of(cost, assignment.maximize, None, assignment.forbid_nan)
-    if assignment.status != Status.PAIRS or assignment.cover is not None or assignment.cost_limit is not None:
-        raise CertificateError("an assignment with a price of pairs must be 'pairs', without a cover and a limit")
+    others = assignment.cover, assignment.cost_limit, assignment.bound, assignment.exact
+    if assignment.status != Status.PAIRS or any(other is not None for other in others):
+        raise CertificateError(
+            "an assignment with a price of pairs must be 'pairs', without a cover, a limit, a bound and duals in parts"
+        )
     xp = namespace(costs.array if isinstance(costs, DenseCosts) else costs.data)
     row_match, col_match = arrays_of(xp, assignment, "row_match", "col_match")
     check_mates(xp, row_match, col_match, costs.shape)

@@ -59,7 +59,7 @@ def verify_k_best(cost: Any, result: KBest) -> KBestCertificate:
     pairs = _pairs_of(costs, turned)
     mates = _checked_mates(result, costs.shape, turned)
     places = _places_of_pairs(pairs, mates)
-    u, v, tolerance = _checked_duals(result, costs, pairs)
+    pairs, u, v, tolerance = _checked_duals(result, costs, pairs)
     _check_costs(result, pairs, places, mates, max(costs.shape))
     prices = _sums(pairs.values[places])
     if bool((np.diff(prices) < -tolerance).any()):
@@ -138,7 +138,7 @@ def _places_of_pairs(pairs: _Pairs, mates: Any) -> Any:
 
 
 def _sums(values: Any) -> Any:
-    if values.dtype.kind == "i":
+    if values.dtype.kind != "f":
         return values.sum(axis=1)
     return np.array([exact_sum(some) for some in values])
 
@@ -146,18 +146,23 @@ def _sums(values: Any) -> Any:
 def _check_costs(result: KBest, pairs: _Pairs, places: Any, mates: Any, columns: int) -> None:
     entries = pairs.entries[places]
     entries[mates >= columns] = 0
-    expected = _sums(entries.astype(np.int64 if entries.dtype.kind == "i" else entries.dtype))
+    expected = _sums(entries.astype(entries.dtype if entries.dtype.kind == "f" else pairs.values.dtype))
     claimed = np.asarray(result.costs)
     if claimed.shape != expected.shape or bool((claimed != expected).any()):
         raise CertificateError("costs must hold the sum of each assignment's pairs; it does not")
 
 
-def _checked_duals(result: KBest, costs: DenseCosts | SparseCosts, pairs: _Pairs) -> tuple[Any, Any, int | float]:
-    """The duals, which are small enough for their sums, and the tolerance for their rounding."""
+def _checked_duals(
+    result: KBest, costs: DenseCosts | SparseCosts, pairs: _Pairs
+) -> tuple[_Pairs, Any, Any, int | float]:
+    """Pairs and duals in a type that holds their sums, and the tolerance for the rounding of the duals.
+
+    Integers whose sums could overflow int64 become Python integers.
+    """
     dual_type = pairs.values.dtype
     largest: list[Any] = [max(-costs.lowest, costs.highest, abs(costs.cost_limit or 0))]
-    for name, length in zip("uv", pairs.shape, strict=True):
-        dual = getattr(result, name)
+    u, v = (np.asarray(dual) for dual in (result.u, result.v))
+    for name, dual, length in (("u", u, pairs.shape[0]), ("v", v, pairs.shape[1])):
         if dual.shape != (len(result), length) or dual.dtype != dual_type:
             raise CertificateError(
                 f"{name} must hold {length} duals of type {dual_type} for each assignment; got "
@@ -168,13 +173,13 @@ def _checked_duals(result: KBest, costs: DenseCosts | SparseCosts, pairs: _Pairs
         if dual.size:
             largest.append(max(-int(dual.min()), int(dual.max())) if dual.dtype == np.int64 else abs(dual).max().item())
     if dual_type == np.int64:
-        if max(sum(largest), pairs.shape[0] * largest[0]) >= 2**61:
-            raise CertificateError("the costs or the duals are too large: their sums could overflow int64")
-        return result.u, result.v, 0
+        if max(sum(largest), pairs.shape[0] * largest[0]) < 2**61:
+            return pairs, u, v, 0
+        return pairs._replace(values=pairs.values.astype(object)), u.astype(object), v.astype(object), 0
     vertices = sum(pairs.shape)
     if vertices and max(largest) > 8 * vertices * largest[0]:
         raise CertificateError("the duals are too large for costs of this range: float64 would round these away")
-    return result.u, result.v, 64 * float(np.finfo(np.float64).eps) * vertices * max(largest)
+    return pairs, u, v, 64 * float(np.finfo(np.float64).eps) * vertices * max(largest)
 
 
 def _check_sets(listed: _Listed, rank: int, less: Any) -> None:

@@ -14,7 +14,7 @@ from ..errors import CertificateError
 from ..result import Assignment, Matching
 from ..toolkit_result import Bottleneck, Scaling, ScalingCertificate
 from .bottleneck import verify_bottleneck
-from .matching import arrays_of, check_mates, verify_matching
+from .matching import arrays_of, check_mates, vector_of, verify_matching
 from .sparse import verify_sparse_assignment
 
 # The error that logarithms of scaled entries may have, for each row and column and each unit of the largest logarithm:
@@ -51,6 +51,8 @@ def verify_scaling(matrix: Any, scaling: Scaling) -> ScalingCertificate:
     for name, logs, length in (("row_log", row_log, shape[0]), ("col_log", col_log, shape[1])):
         if logs.shape != (length,) or logs.dtype != np.float64 or not bool(np.isfinite(logs).all()):
             raise CertificateError(f"{name} must hold {length} finite float64; got {logs.dtype} of shape {logs.shape}")
+    if not isinstance(scaling.job, str) or scaling.job not in _KINDS:
+        raise CertificateError(f"job must be one of {', '.join(map(repr, _KINDS))}; got {scaling.job!r}")
     if not isinstance(scaling.proof, _KINDS[scaling.job]) or not _has_pairs(scaling.proof, row_match):
         raise CertificateError(f"the proof must be of the job {scaling.job!r} and have the pairs of the scaling")
     certificate = _check_job(entries, row_match, scaling)
@@ -87,7 +89,8 @@ def _check_job(entries: _Entries, row_match: Any, scaling: Scaling) -> Any:
         return verify_matching(problem, proof)
     if isinstance(proof, Bottleneck):
         return verify_bottleneck(problem, proof, False)
-    if proof.maximize != (scaling.job == "sum") or proof.cost_limit is not None or proof.pair_price is not None:
+    others = proof.cost_limit, proof.pair_price, proof.bound
+    if proof.maximize != (scaling.job == "sum") or any(other is not None for other in others):
         raise CertificateError(
             f"the proof must be a cheapest or most expensive assignment as the job {scaling.job!r} has it"
         )
@@ -135,10 +138,12 @@ def _check_scaled(entries: _Entries, row_match: Any, row_log: Any, col_log: Any)
 
 def _check_symmetric(scaling: Scaling, row_match: Any, row_log: Any, col_log: Any) -> None:
     """Checks that rows and columns are scaled alike, and that pivots of one or two rows hold each row once."""
-    pivots = scaling.pivots or ()
-    if bool((row_log != col_log).any()):
+    pivots = scaling.pivots
+    if row_log.shape != col_log.shape or bool((row_log != col_log).any()):
         raise CertificateError("a symmetric scaling must scale rows and columns alike")
-    if any(len(pivot) not in (1, 2) for pivot in pivots):
+    if not isinstance(pivots, tuple):
+        raise CertificateError(f"pivots must be a tuple of arrays; got {type(pivots).__name__}")
+    if any(vector_of(np, "a pivot", pivot).dtype.kind != "i" or len(pivot) not in (1, 2) for pivot in pivots):
         raise CertificateError("pivots must hold one or two rows each")
     numbers = np.sort(np.concatenate([*pivots, np.zeros(0, np.int64)]))
     if numbers.shape != row_match.shape or bool((numbers != np.arange(len(row_match))).any()):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import as_dense_array, exact_sum, to_host
-from ..errors import CertificateError
+from ..errors import CertificateError, InvalidInput
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
@@ -18,8 +18,8 @@ from .matching import arrays_of
 
 def verify_transport(problem: Any, result: Transport) -> TransportCertificate:
     """As `gmatch.verify`; O(rows * columns) time in blocks, or O(rows + columns + entries) for sparse costs."""
-    if not isinstance(problem, tuple) or len(problem) != 3:
-        raise CertificateError("the problem of a transport is a tuple: (cost, supply, demand)")
+    if not isinstance(problem, tuple | list) or len(problem) != 3:
+        raise InvalidInput("the problem of a transport is a tuple: (cost, supply, demand)")
     cost, supply, demand = problem
     if isinstance(cost, DenseCosts | SparseCosts):
         costs = cost.on("cpu")
@@ -27,7 +27,7 @@ def verify_transport(problem: Any, result: Transport) -> TransportCertificate:
         costs = costs_of(cost, result.maximize, None, result.forbid_nan).on("cpu")
     if costs.maximize != result.maximize or costs.shape != result.shape or costs.cost_limit is not None:
         raise CertificateError("the transport is for costs of another shape, or for another maximize or cost_limit")
-    sides = _amounts(supply), _amounts(demand)
+    sides = _amounts("supply", supply, costs.shape[0]), _amounts("demand", demand, costs.shape[1])
     sums = tuple(int(side.sum()) for side in sides)
     routes = arrays_of(np, result, "rows", "columns", "amounts")
     _check_amounts(routes, sides, sums, costs.shape)
@@ -44,8 +44,11 @@ def verify_transport(problem: Any, result: Transport) -> TransportCertificate:
     return TransportCertificate(result.cost, max(gap, type(gap)(0)), tolerance)
 
 
-def _amounts(given: Any) -> Any:
-    return np.asarray(to_host(as_dense_array(given, "amounts")), np.int64)
+def _amounts(name: str, given: Any, length: int) -> Any:
+    amounts = to_host(as_dense_array(given, name))
+    if amounts.shape != (length,) or length and (amounts.dtype.kind not in "iub" or int(amounts.max()) >= 2**63):
+        raise InvalidInput(f"{name} must be {length} integers; got {amounts.dtype} of shape {amounts.shape}")
+    return amounts.astype(np.int64)
 
 
 def _total(values: Any, amounts: Any) -> int | float:

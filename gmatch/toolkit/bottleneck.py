@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native
-from ..arrays import Device, all_others, beside, lower_at, mover_to, namespace, row_of_each_entry, truth_of
+from ..arrays import Device, all_others, beside, lower_at, mover_to, row_of_each_entry, truth_of
 from ..assignment.lap import lap
 from ..backends import backend_for, refuse_gpu
 from ..cardinality.matching import max_matching
@@ -18,6 +18,7 @@ from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts, matrix_of, offsets
 from ..proof.verify import verify
+from ..result import Matching
 from ..toolkit_result import Bottleneck
 
 # The search begins with the 3 n (ln n + 1) cheapest pairs for n rows: random pairs have an assignment from about n ln n
@@ -29,8 +30,16 @@ MORE_PAIRS = 8
 SAMPLE = 1 << 17
 
 
-# Mates of the rows of the problem as the programs read it, a cover of all cheaper pairs, and what was counted.
-_Found = tuple[Any, tuple[Any, Any], dict[str, Any]]
+_Cover = tuple[Any, Any]
+
+
+class _Found(NamedTuple):
+    """An answer, of the problem as the programs read it."""
+
+    row_match: Any
+    cover: _Cover  # of all cheaper pairs
+    stats: dict[str, Any]
+    whole_cover: _Cover | None = None  # of all pairs, if some rows have none
 
 
 class _Pairs(NamedTuple):
@@ -54,6 +63,7 @@ def bottleneck(
     *,
     maximize: bool = False,
     then: str | None = None,
+    infeasible: str = "raise",
     forbid_nan: bool = False,
     threads: int | None = None,
     device: str | None = None,
@@ -70,6 +80,9 @@ def bottleneck(
         Make the least pair as large as possible instead.
     then : {None, "sum"}
         ``"sum"``: among these assignments, return the one of least total cost (of largest, when maximizing).
+    infeasible : {"raise", "partial"}
+        What forbidden pairs that leave no assignment do: raise `Infeasible`; or make as many pairs as possible, so that
+        the most expensive one is as cheap as possible. `Bottleneck.whole_cover` proves that there are no more.
     forbid_nan : bool
         NaN forbids its pair; otherwise it is refused.
     threads : int, optional
@@ -90,7 +103,7 @@ def bottleneck(
     InvalidInput
         If the costs or an option is not valid, before any work.
     Infeasible
-        If forbidden pairs leave no assignment; with a Hall witness.
+        If forbidden pairs leave no assignment, and `infeasible` is ``"raise"``; with a Hall witness.
     CertificateError
         If `certify` finds the result wrong: a defect of gmatch.
 
@@ -116,14 +129,21 @@ def bottleneck(
     """
     if then is not None and (not isinstance(then, str) or then != "sum"):
         raise InvalidInput(f"then must be None or 'sum'; got {then!r}")
+    if not isinstance(infeasible, str) or infeasible not in ("raise", "partial"):
+        raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {infeasible!r}")
     costs = costs_of(cost, truth_of("maximize", maximize), None, forbid_nan).widened()
     if costs.cost_limit is not None:
         raise InvalidInput("bottleneck makes all pairs that can be made; give costs without a cost_limit")
-    if costs.maximize and costs.highest >= 2**63 and costs.dtype == np.int64:
-        raise InvalidInput("cost must not hold -2**63 when maximizing; use cost.astype(np.float64)")
+    # In the minimisation form -2**63 is read as its neighbour, and 2**63 - 1 as a forbidden pair.
+    if costs.dtype == np.int64 and not (-(2**63) < costs.lowest and costs.highest < 2**63 - 1):
+        raise InvalidInput(
+            f"cost must not hold {'-2**63 and 1 - 2**63' if costs.maximize else '-2**63 and 2**63 - 1'}; use "
+            "cost.astype(np.float64)"
+        )
     there = costs.on(_device_for(costs, device))
     with beside(there.data if isinstance(there, SparseCosts) else there.array):
-        result = _solve(there, then == "sum", threads)
+        result = _solve(there, infeasible == "partial", threads)
+        result = _cheapest(there, result, threads) if then == "sum" else result
     if there.device != costs.device:
         result = result.moved(mover_to(costs.device))
     if certify:
@@ -139,15 +159,23 @@ def _device_for(costs: DenseCosts | SparseCosts, device: str | None) -> Device:
     return name
 
 
-def _solve(costs: DenseCosts | SparseCosts, by_sum: bool, threads: int | None) -> Bottleneck:
+def _solve(costs: DenseCosts | SparseCosts, may_be_partial: bool, threads: int | None) -> Bottleneck:
     if min(costs.shape) == 0:
-        return _nothing(costs, by_sum)
-    found = _by_search(costs) if isinstance(costs, DenseCosts) else _by_thresholds(costs, threads)
+        return _nothing(costs)
+    if isinstance(costs, SparseCosts):
+        found = _by_thresholds(costs, may_be_partial, threads)
+    elif (found := _by_search(costs)) is None and may_be_partial:
+        return replace(_solve(_allowed(costs), True, threads), forbid_nan=costs.forbid_nan)
     if found is None:
         lap(costs, threads=threads)  # says why there is no assignment
         raise AssertionError("lap found an assignment of pairs that have none")
-    result = _result(costs, *found)
-    return _cheapest(costs, result, threads) if by_sum else result
+    return _result(costs, found) if bool((found.row_match >= 0).any()) else _nothing(costs)
+
+
+def _allowed(costs: DenseCosts) -> SparseCosts:
+    """The allowed pairs only."""
+    places = costs.is_allowed(costs.matrix).nonzero()
+    return SparseCosts(matrix_of((*places, costs.matrix[places]), costs.shape), maximize=costs.maximize)
 
 
 def _by_search(costs: DenseCosts) -> _Found | None:
@@ -158,13 +186,18 @@ def _by_search(costs: DenseCosts) -> _Found | None:
     size, rises = _native.assign_bottleneck(costs.array, costs.maximize, row_match, col_match, *in_cover)
     if size < rows:
         return None
-    return row_match, (in_cover[0].nonzero()[0], in_cover[1].nonzero()[0]), {"rises": rises}
+    return _Found(row_match, (in_cover[0].nonzero()[0], in_cover[1].nonzero()[0]), {"rises": rises})
 
 
-def _by_thresholds(costs: SparseCosts, threads: int | None) -> _Found | None:
+def _by_thresholds(costs: SparseCosts, may_be_partial: bool, threads: int | None) -> _Found | None:
     """By maximum matchings of the pairs up to thresholds."""
-    pairs, stats = _first_pairs(costs, threads)
-    return None if pairs is None else _least_threshold(pairs, threads, stats)
+    pairs, matching, matchings = _first_pairs(costs, threads)
+    if matching.size == min(costs.shape):
+        return _least_threshold(pairs, matching, threads, matchings)
+    if not may_be_partial:
+        return None
+    found = _least_threshold(pairs, matching, threads, matchings)
+    return found._replace(whole_cover=matching.vertex_cover())
 
 
 def _all_pairs(costs: SparseCosts, most: int | float) -> _Pairs:
@@ -175,29 +208,33 @@ def _all_pairs(costs: SparseCosts, most: int | float) -> _Pairs:
     return _Pairs(rows, costs.indices[kept], values[kept], (min(costs.shape), max(costs.shape)))
 
 
-def _first_pairs(costs: SparseCosts, threads: int | None) -> tuple[_Pairs | None, dict[str, Any]]:
-    """The cheapest pairs that have an assignment, not many more than needed; None if all pairs have none."""
-    stats = {"matchings": 0}
+def _first_pairs(costs: SparseCosts, threads: int | None) -> tuple[_Pairs, Matching, int]:
+    """The cheapest pairs that have an assignment, not many more than needed; all pairs if they have none.
+
+    Also their largest matching, and how many matchings were found.
+    """
     values = costs.minimised()
     sample = values[:: max(1, len(values) // SAMPLE)]
     rows = min(costs.shape)
     number = FIRST_PAIRS * math.ceil(rows * (math.log(rows) + 1))
+    matchings = 0
     while True:
+        matchings += 1
         everything = number >= len(values)
         place = number * len(sample) // len(values) if len(values) else 0
         most = math.inf if everything else np.partition(sample, place)[place].item()
         pairs = _all_pairs(costs, most)
-        stats["matchings"] += 1
-        if max_matching(pairs.graph(), threads=threads).size == rows:
-            return pairs, stats
-        if everything:
-            return None, stats
+        matching = max_matching(pairs.graph(), threads=threads)
+        if everything or matching.size == rows:
+            return pairs, matching, matchings
         number *= MORE_PAIRS
 
 
-def _least_threshold(pairs: _Pairs, threads: int | None, stats: dict[str, int]) -> _Found:
-    """An assignment up to the least threshold that allows one."""
-    least, cover = _bound_of_minima(pairs)
+def _least_threshold(pairs: _Pairs, largest: Matching, threads: int | None, matchings: int) -> _Found:
+    """A matching of as many pairs as the largest one, up to the least threshold that allows it."""
+    if not largest.size:
+        return _Found(largest.row_match, (largest.row_match[:0],) * 2, {"matchings": matchings})
+    least, cover = _bound_of_minima(pairs, largest.size)
     values = np.unique(pairs.values[pairs.values >= least])
     low, high = 0, len(values) - 1  # cheaper pairs than `low` lie in the cover; `high` allows an assignment
     initial: Any = "auto"
@@ -205,19 +242,24 @@ def _least_threshold(pairs: _Pairs, threads: int | None, stats: dict[str, int]) 
     while row_match is None or low < high:
         within = pairs.within(values[place])
         matching = max_matching(within.graph(), initial=initial, threads=threads)
-        stats["matchings"] += 1
-        if matching.size == pairs.shape[0]:
+        matchings += 1
+        if matching.size == largest.size:
             row_match, high, pairs = matching.row_match, place, within
         else:
             initial, cover = matching, matching.vertex_cover()
             low = int(np.searchsorted(values, _least_outside(pairs, cover)))
         # The bound is often near: the thresholds above it are tried by growing steps before they are halved.
         place, step = min(low + step - 1, (low + high) // 2), step * 4
-    return row_match, cover, stats
+    return _Found(row_match, cover, {"matchings": matchings})
 
 
-def _bound_of_minima(pairs: _Pairs) -> tuple[Any, tuple[Any, Any]]:
-    """The largest minimum of a row, or of a column if all columns are matched, and a cover of all cheaper pairs."""
+def _bound_of_minima(pairs: _Pairs, size: int) -> tuple[Any, _Cover]:
+    """The largest minimum of a row, or of a column if all columns are matched, and a cover of all cheaper pairs.
+
+    The least pair of all if some rows stay free.
+    """
+    if size < pairs.shape[0]:
+        return pairs.values.min(), (pairs.rows[:0], pairs.columns[:0])
     bounds = []
     for number, numbers in enumerate((pairs.rows, pairs.columns)[: 1 + (pairs.shape[0] == pairs.shape[1])]):
         minima = np.full_like(pairs.values, pairs.values.max().item(), shape=pairs.shape[number])
@@ -229,7 +271,7 @@ def _bound_of_minima(pairs: _Pairs) -> tuple[Any, tuple[Any, Any]]:
     return max(bounds, key=lambda bound: bound[0])
 
 
-def _least_outside(pairs: _Pairs, cover: tuple[Any, Any]) -> Any:
+def _least_outside(pairs: _Pairs, cover: _Cover) -> Any:
     """The cost of the cheapest pair that is not covered."""
     outside = []
     for numbers, length in zip(cover, pairs.shape, strict=True):
@@ -239,21 +281,27 @@ def _least_outside(pairs: _Pairs, cover: tuple[Any, Any]) -> Any:
     return pairs.values[outside[0][pairs.rows] & outside[1][pairs.columns]].min()
 
 
-def _result(costs: DenseCosts | SparseCosts, row_match: Any, cover: Any, stats: dict[str, Any]) -> Bottleneck:
-    """For the matrix as given, of an assignment of the problem as the programs read it."""
+def _result(costs: DenseCosts | SparseCosts, found: _Found) -> Bottleneck:
+    """For the matrix as given."""
+    row_match, cover, stats, whole_cover = found
     col_match = np.full_like(row_match, -1, shape=max(costs.shape))
-    col_match[row_match] = namespace(row_match).arange(len(row_match))
+    matched = (row_match >= 0).nonzero()[0]
+    col_match[row_match[matched]] = matched
     if costs.transposed:
         row_match, col_match, cover = col_match, row_match, cover[::-1]
-    pair_costs = costs.of_pairs(row_match, True)
+        whole_cover = whole_cover and whole_cover[::-1]
+    pair_costs = costs.of_pairs(row_match, whole_cover is None)
     threshold = pair_costs.min() if costs.maximize else pair_costs.max()
     return Bottleneck(
-        threshold.item(), row_match, col_match, pair_costs, cover, None, costs.maximize, costs.forbid_nan, stats
-    )
+        threshold.item(), row_match, col_match, pair_costs, cover, None, costs.maximize, costs.forbid_nan, stats,
+        whole_cover,
+    )  # fmt: skip
 
 
 def _cheapest(costs: DenseCosts | SparseCosts, found: Bottleneck, threads: int | None) -> Bottleneck:
     """The cheapest assignment of the pairs up to the threshold."""
+    if not found.size:
+        return replace(found, assignment=lap(costs, infeasible="partial"))
     if isinstance(costs, DenseCosts):
         places = (costs.matrix >= found.threshold if costs.maximize else costs.matrix <= found.threshold).nonzero()
         entries = costs.matrix[places]
@@ -262,19 +310,18 @@ def _cheapest(costs: DenseCosts | SparseCosts, found: Bottleneck, threads: int |
         kept = costs.data >= found.threshold if costs.maximize else costs.data <= found.threshold
         places, entries = (rows[kept], columns[kept]), costs.data[kept]
     matrix = matrix_of((*places, entries), costs.shape)
-    assignment = lap(SparseCosts(matrix, maximize=costs.maximize), threads=threads)
+    assignment = lap(SparseCosts(matrix, maximize=costs.maximize), infeasible="partial", threads=threads)
     return replace(
         found, row_match=assignment.row_match, col_match=assignment.col_match, pair_costs=assignment.pair_costs,
         assignment=assignment,
     )  # fmt: skip
 
 
-def _nothing(costs: DenseCosts | SparseCosts, by_sum: bool) -> Bottleneck:
+def _nothing(costs: DenseCosts | SparseCosts) -> Bottleneck:
     """The result of a problem without pairs."""
-    empty = lap(costs)
+    empty = lap(costs, infeasible="partial")
     none = empty.row_match[:0]
-    assignment = empty if by_sum else None
     return Bottleneck(
-        None, empty.row_match, empty.col_match, empty.pair_costs, (none, none), assignment, costs.maximize,
-        costs.forbid_nan, {"matchings": 0},
+        None, empty.row_match, empty.col_match, empty.pair_costs, (none, none), None, costs.maximize, costs.forbid_nan,
+        {"matchings": 0}, None if min(costs.shape) == 0 else (none, none),
     )  # fmt: skip

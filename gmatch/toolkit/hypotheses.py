@@ -16,6 +16,7 @@ from ..arrays import as_dense_array, to_host, truth_of
 from ..backends import refuse_gpu
 from ..backends.cpu import thread_count
 from ..errors import Infeasible, InvalidInput
+from ..foreign import EXACT_IN_FLOAT64
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
@@ -118,9 +119,11 @@ def best_hypotheses(
     number = number_of_assignments(k)
     thread_count(threads, 0)
     maximize, forbid_nan = truth_of("maximize", maximize), truth_of("forbid_nan", forbid_nan)
-    parents = list(costs)
+    parents = list(costs) if isinstance(costs, Iterable) else []
     if not parents:
-        raise InvalidInput("expected the costs of one parent at least; got none")
+        raise InvalidInput(
+            f"expected a sequence with the costs of one parent at least; got {type(costs).__name__} of none"
+        )
     priors = [_prior_of(given) for given in _of_each("prior", prior, len(parents))]
     misses, listings = [], []
     for parent, (cost, given) in enumerate(zip(parents, _of_each("miss", miss, len(parents)), strict=True)):
@@ -239,6 +242,7 @@ def _merged(lists: list[KBest], asked: _Asked) -> Hypotheses:
     )[: asked.number]
     prices, parents, ranks = (list(column) for column in zip(*every, strict=True))
     complete = len(every) < asked.number
+    _refuse_rounded(prices)
     needed = np.full(len(lists), -1)
     np.maximum.at(needed, parents, ranks)
     return Hypotheses(
@@ -246,6 +250,18 @@ def _merged(lists: list[KBest], asked: _Asked) -> Hypotheses:
         tuple(map(_first_of, lists, needed + 2)), tuple(asked.priors), asked.misses, complete, asked.maximize,
         asked.forbid_nan,
     )  # fmt: skip
+
+
+def _refuse_rounded(prices: list[int | float]) -> None:
+    """Raises `InvalidInput` unless one array holds all of them."""
+    largest, floats = max(map(abs, prices)), any(isinstance(price, float) for price in prices)
+    if floats and not math.isfinite(largest):
+        raise InvalidInput("costs and priors must have finite sums; divide them by a power of two")
+    if largest >= (EXACT_IN_FLOAT64 if floats else 2**63) and any(isinstance(price, int) for price in prices):
+        raise InvalidInput(
+            f"costs and priors add up to {largest}, which {'float64' if floats else 'int64'} does not hold; make "
+            "floats of all"
+        )
 
 
 def _first_of(one: KBest, number: int) -> KBest:

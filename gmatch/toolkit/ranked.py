@@ -23,7 +23,7 @@ from ..problems.batch import CostBatch, is_batch
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
 from ..problems.limits import minimised
-from ..problems.sparse import SparseCosts
+from ..problems.sparse import SparseCosts, matrix_of
 from ..proof.verify import verify
 from ..result import Assignment
 from ..small import SMALL_SOLVERS
@@ -149,8 +149,9 @@ def k_best(
     Raises
     ------
     InvalidInput
-        If the costs or an option is not valid; or if sums of costs could overflow: ``16 * pairs * (highest - lowest)``
-        and ``pairs * max(-lowest, highest)`` must be below 2**63 for integers.
+        If the costs or an option is not valid; or if sums of costs could overflow. For integers ``16 * pairs * (highest
+        - lowest)`` and ``pairs * max(-lowest, highest)`` must be below 2**63, and the sums that `DenseCosts` and
+        `SparseCosts` name, too.
     Infeasible
         If forbidden pairs leave no assignment at all; with a Hall witness.
     CertificateError
@@ -314,12 +315,12 @@ def problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
     turned = costs.shape[0] > costs.shape[1]
     if costs.cost_limit is None:
         problem, (rows, columns, entries) = costs, allowed_pairs(costs, turned)
-        best = _best_of(costs)
+        best = _best_of(_by_rows(costs))
         row_match, u, v = (best.col_match, best.v, best.u) if turned else (best.row_match, best.u, best.v)
     else:
         problem = _with_ways_out(costs, turned)
         rows, columns, entries = allowed_pairs(problem, False)
-        best = lap(problem)
+        best = lap(problem, threads=1)
         row_match, u, v = best.row_match, best.u, best.v
     values = minimised(entries, problem.dual_type, problem.maximize, None)
     _refuse_large(problem, values, best, costs.cost_limit is not None)
@@ -333,10 +334,26 @@ def problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
     )  # fmt: skip
 
 
+def _by_rows(costs: DenseCosts | SparseCosts) -> DenseCosts | SparseCosts:
+    """The costs, but square ones never by columns.
+
+    So the layout does not decide which of equally cheap assignments comes first.
+    """
+    if not costs.transposed or costs.shape[0] != costs.shape[1]:
+        return costs
+    if isinstance(costs, DenseCosts):
+        return DenseCosts(np.ascontiguousarray(costs.matrix), maximize=costs.maximize)
+    rows, columns, _ = costs.triples()
+    return SparseCosts(matrix_of((rows, columns, costs.data), costs.shape), maximize=costs.maximize)
+
+
 def _best_of(costs: DenseCosts | SparseCosts) -> Assignment:
-    """The best assignment, of a small matrix by the short way, which `lap` does not take for costs that are checked."""
+    """The best assignment, of a small matrix by the short way, which `lap` does not take for costs that are checked.
+
+    One thread finds it: which of equally cheap ones several threads find is a matter of chance.
+    """
     small = SMALL_SOLVERS[costs.maximize].solve(costs.matrix) if isinstance(costs, DenseCosts) else None
-    return lap(costs) if small is None else small
+    return lap(costs, threads=1) if small is None else small
 
 
 def allowed_pairs(costs: DenseCosts | SparseCosts, turned: bool) -> tuple[Any, Any, Any]:

@@ -68,14 +68,13 @@ def scale(
         If `matrix` is no such matrix or has entries that are not finite, or if an option is not valid.
     BackendUnavailable
         If the device asked for cannot be used here.
-    Infeasible
-        For ``"bottleneck"`` if the matrix is structurally singular; with a Hall witness. All other jobs then make the
-        most diagonal entries that are possible, and the best ones.
     CertificateError
         If `certify` finds the result wrong: a defect of gmatch.
 
     Notes
     -----
+    If the matrix is structurally singular, there are as many diagonal entries as possible, and the best ones.
+
     With ``c[i, j] = log(max |a| / |a[i, j]|)`` the largest product is the cheapest assignment. Its duals u and v
     are logarithms of scalings ``exp(u[i])`` and ``exp(v[j]) / max |a|``: no scaled entry is above 1, and diagonal
     entries are 1, up to rounding. (MC64 has the maxima of columns in place of the largest entry, which makes no
@@ -180,7 +179,7 @@ def _unscaled(magnitudes: CompressedRows, job: str, device: str | None) -> Scali
     if job == "sum":
         proof = lap(magnitudes, maximize=True, infeasible="partial", device=device)
     elif job == "bottleneck":
-        proof = bottleneck(magnitudes, maximize=True, device=device)
+        proof = bottleneck(magnitudes, maximize=True, infeasible="partial", device=device)
     else:
         proof = max_matching(magnitudes, device=device)
     rows, columns = (np.zeros_like(magnitudes.data, shape=length) for length in magnitudes.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import scipy.sparse
 
 from ..arrays import as_dense_array, exact_sum, to_host, truth_of
 from ..assignment.lap import lap
+from ..assignment.pairs import refuse_large
 from ..backends import refuse_gpu
 from ..errors import Infeasible, InvalidInput
 from ..problems.costs import costs_of
@@ -20,6 +22,8 @@ from ..toolkit_result import Transport
 
 # Entries of the repeated costs: a GB in float64.
 MOST_ENTRIES = 1 << 27
+# Of all amounts of a side: sums of two sides fit into int64.
+LARGEST_SUM = 2**62
 
 
 def transport(
@@ -64,7 +68,9 @@ def transport(
     ------
     InvalidInput
         If the costs, the supplies or the demands are not valid; or if there are too many units: supply times demand
-        must be at most 2**27, the entries of a matrix with a row and a column for each unit.
+        must be at most 2**27, the entries of a matrix with a row and a column for each unit. A unit is the greatest
+        common divisor of all amounts. Integer costs beyond about
+        2**56 are refused if their sums could overflow.
     Infeasible
         If forbidden routes leave no way; with a witness in rows and columns. The witness's vertices of the side with
         the smaller sum may only go with the witness's vertices of the other side, whose sum is too small.
@@ -74,8 +80,9 @@ def transport(
     Notes
     -----
     Rows and columns are repeated for each unit, and assigned. Equal rows have equal duals, which prove the whole. Time
-    and memory are the time and memory of `lap` with a row and a column for each unit: for supplies of some tens, not of
-    thousands. For masses that are not whole see POT's ``ot.emd``; this answer is its answer times the sum of masses.
+    and memory are the time and memory of `lap` with a row and a column for each unit: for supplies of some tens of
+    units, not of thousands. POT's ``ot.emd`` is faster, and takes masses that are not whole, but proves nothing: this
+    answer is its answer times the sum of masses.
 
     Examples
     --------
@@ -91,25 +98,25 @@ def transport(
         _amounts(name, given, length)
         for name, given, length in (("supply", supply, costs.shape[0]), ("demand", demand, costs.shape[1]))
     ]
-    rows, columns = (np.repeat(np.arange(len(amounts)), amounts) for amounts in sides)
+    unit = math.gcd(*sides[0].tolist(), *sides[1].tolist()) or 1
+    numbers = [amounts // unit for amounts in sides]
+    if max(int(side.sum()) for side in numbers) > MOST_ENTRIES:
+        raise _too_many(f"a side has {max(int(side.sum()) for side in numbers)}")
+    rows, columns = (np.repeat(np.arange(len(side)), side) for side in numbers)
     if costs.dual_type is np.float64:
-        refuse_overflow(costs.lowest, costs.highest, costs.dtype, len(rows) + len(columns))
+        refuse_overflow(costs.lowest, costs.highest, costs.dtype, unit * (len(rows) + len(columns)))
     try:
-        units = lap(_repeated(costs, sides, rows, columns), maximize=costs.maximize, threads=threads)
+        units = lap(_repeated(costs, numbers, rows, columns), maximize=costs.maximize, threads=threads)
     except Infeasible as error:
-        raise _infeasible(error, rows, columns) from None
-    if units.exact is not None and costs.dual_type is np.int64:  # duals of floats in one number are rounded
-        raise InvalidInput(
-            "sums of these costs could overflow int64; forbid routes by leaving them out of a sparse matrix, instead "
-            "of by a big number"
-        )
+        raise _infeasible(error, rows, columns, unit) from None
+    refuse_large(costs, units)
     pairs = np.stack([rows[units.row_ind], columns[units.col_ind]])
     _, first, amounts = np.unique(pairs[0] * np.int64(costs.shape[1]) + pairs[1], return_index=True, return_counts=True)
-    entries = units.pair_costs[first]
+    amounts, entries = amounts.astype(np.int64) * unit, units.pair_costs[first]
     u, v = _duals(costs, units, rows, columns)
     result = Transport(
-        pairs[0, first], pairs[1, first], amounts.astype(np.int64), _total(entries, amounts), u, v, costs.shape,
-        costs.maximize, costs.forbid_nan,
+        pairs[0, first], pairs[1, first], amounts, _total(entries, amounts), u, v, costs.shape, costs.maximize,
+        costs.forbid_nan,
     )  # fmt: skip
     if truth_of("certify", certify):
         verify((costs, *sides), result)
@@ -126,16 +133,16 @@ def _amounts(name: str, given: Any, length: int) -> Any:
     if length and int(array.min()) < 0:
         place = int(array.argmin())
         raise InvalidInput(f"{name} must be 0 or more; {name}[{place}] is {array[place]}")
-    if sum(array.tolist()) > MOST_ENTRIES:
-        raise _too_many(f"{name} sums up to {sum(array.tolist())}")
+    if sum(array.tolist()) >= LARGEST_SUM:
+        raise InvalidInput(f"{name} must sum up to less than {LARGEST_SUM}; got {sum(array.tolist())}")
     return array.astype(np.int64)
 
 
 def _too_many(what: str) -> InvalidInput:
     return InvalidInput(
-        f"there are too many units to assign each: {what}, and the costs of all pairs of units must be at most "
-        f"{MOST_ENTRIES} entries; divide supplies and demands by a common factor, or use a network simplex, such as "
-        "POT's ot.emd"
+        f"there are too many units to assign each: {what}, after division by the greatest common divisor of all "
+        f"amounts, and the costs of all pairs of units must be at most {MOST_ENTRIES} entries; round amounts to "
+        "multiples of a greater number, or use a network simplex, such as POT's ot.emd"
     )
 
 
@@ -153,11 +160,11 @@ def _repeated(costs: DenseCosts | SparseCosts, sides: list[Any], rows: Any, colu
     return matrix[rows][:, columns]
 
 
-def _infeasible(error: Infeasible, rows: Any, columns: Any) -> Infeasible:
+def _infeasible(error: Infeasible, rows: Any, columns: Any, unit: int) -> Infeasible:
     """The error, with the witness in rows and columns as given."""
     sides = np.unique(rows[error.rows]), np.unique(columns[error.columns])
     by_rows = len(rows) <= len(columns)
-    units = len(error.rows), len(error.columns)
+    units = unit * len(error.rows), unit * len(error.columns)
     many, few = (0, 1) if by_rows else (1, 0)
     names = "rows", "columns"
     return Infeasible(
