@@ -75,7 +75,7 @@ class ShortestPaths {
   static constexpr int MOST_GROUPS = 4 * FOURS;
   // Bids for each row, on average, if each warp has a row in each round. Half of them come before free columns rise, and each row
   // bids before that. Few warps bid less: a round serves one row for each warp, and a step of a search reads up to 12 rows with
-  // any number of warps. See benchmarks/log/batches.md, "Free columns rise after some bids".
+  // any number of warps. See benchmarks/log/batches.md, "Bids for each row, timed again, with integers".
   static DEVICE int most_bids(int warps) { return 2 + warps / 4; }
 
   // What a row that the next step reads adds to cost - v of a column, and how far the row is. A group of threads without a row
