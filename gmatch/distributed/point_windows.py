@@ -35,7 +35,7 @@ from .part import Places
 from .ranks import one_rank
 from .sampled import prices_of
 from .whole_part import Triples, WholePart
-from .windows import duals_to_start_from, duals_within_limit, is_near_enough, start
+from .windows import duals_to_start_from, duals_within_limit, is_near_enough, start, start_again
 
 REASON = "points of many coordinates: passes by matrix products, and few pairs are searched"
 BRUTE_FORCE = "points without trees: passes over all pairs, and few of them are searched"
@@ -127,9 +127,9 @@ class PointPart(WholePart):
         self.excess: Any = None  # by how much duals of the rows are too large, where the search stopped
         self.rows_read, self.looked_at, self.seconds = 0, 0, 0.0
 
-    def prices(self) -> Any:
-        """Duals of the columns by which pairs are picked first."""
-        if self.shape[0] < self.shape[1]:
+    def prices(self, have_misled: bool = False) -> Any:
+        """Duals of the columns by which pairs are picked. If columns may stay free, the first ones are 0."""
+        if self.shape[0] < self.shape[1] and not have_misled:
             return np.zeros(self.shape[1])
         rows, limit = rows_of_sample(*self.shape), self.block.limit
         if self.products is not None:
@@ -140,9 +140,9 @@ class PointPart(WholePart):
             unit = math.ldexp(1, math.frexp(float(abs(costs).max(initial=0)))[1])
             costs = (costs / unit).astype(np.float32)
         if self.limit is None or limit is None:
-            return prices_of(costs).v * unit
+            return prices_of(costs, None, self.shape[0], have_misled).v * unit
         costs[costs >= _below(np.array([limit / unit]))] = np.inf
-        return prices_of(costs, limit / unit).v * unit
+        return prices_of(costs, limit / unit, self.shape[0], have_misled).v * unit
 
     def slices(self) -> Iterator[slice]:
         return blocks_of(self.shape, "cpu")
@@ -377,4 +377,4 @@ def outside(part: PointPart, in_witness: Any, columns_of_witness: Any, found: Fo
     return allowed, part.offered(picked)
 
 
-PASSES = Passes(start, price, overpriced, outside)
+PASSES = Passes(start, price, overpriced, outside, start_again)

@@ -15,6 +15,8 @@ std::unique_ptr<points::Space> space_of(const std::string& metric, double p) {
   if (metric == "euclidean") return space(points::Euclidean{});
   if (metric == "cityblock") return space(points::Cityblock{});
   if (metric == "chebyshev") return space(points::Chebyshev{});
+  if (metric == "minus euclidean") return space(points::MinusEuclidean{});
+  if (metric == "minus minkowski") return space(points::MinusMinkowski(p, D));
   if (metric == "minus cityblock") return space(points::MinusCityblock{});
   if (metric == "minus chebyshev") return space(points::MinusChebyshev{});
   if (metric == "dot") return space(points::Dot{0});
