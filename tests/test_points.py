@@ -328,14 +328,32 @@ def test_a_proof_finds_all_pairs_that_cost_less_than_their_duals(metric, p, maxi
             u, v = assignment.u.copy(), assignment.v.copy()
             if maximize:
                 u, v = -u, -v
-            u[rng.integers(0, n, 3)] += rng.random(3) * abs(matrix).max()
-            v[rng.integers(0, m, 3)] += rng.random(3) * abs(matrix).max()
-            least = proof._least(costs, u, v, assignment.row_match)
-            exact = (matrix - v).min(axis=1)
-            below = exact < u - 1e-9 * abs(matrix).max()
-            assert np.array_equal(least[below], exact[below]) and (least >= np.minimum(u, exact)).all()
-            found += below.sum()
+            for part in (1, 0.1, 0.01):
+                raised = u.copy()
+                raised[rng.integers(0, n, 3)] += part * rng.random(3) * abs(matrix).max()
+                v[rng.integers(0, m, 3)] += part * rng.random(3) * abs(matrix).max()
+                least = proof._least(costs, raised, v, assignment.row_match)
+                exact = (matrix - v).min(axis=1)
+                below = exact < raised - 1e-9 * abs(matrix).max()
+                assert np.array_equal(least[below], exact[below]) and (least >= np.minimum(raised, exact)).all()
+                found += below.sum()
     assert found
+
+
+@pytest.mark.parametrize(("metric", "p"), [each for each in METRICS_AND_P if each[0] not in ("dot", "cosine")])
+def test_a_tangent_loses_no_more_than_it_says(metric, p):
+    """At the corners of a box, and inside. A box that has 0 in it loses something."""
+    rng = np.random.default_rng(19)
+    for d in (1, 3):
+        costs, zero = PointCosts(np.zeros((1, d)), np.zeros((1, d)), metric=metric, p=p), np.zeros(d)
+        for scale in (1e-3, 0.3, 3.0):
+            away, half = rng.random(d), scale * rng.random(d)
+            ends = away + half * np.concatenate([rng.uniform(-1, 1, (50, d)), rng.choice([-1.0, 1.0], (50, d))])
+            slope = proof._gradient(costs, zero, away)
+            of_ends = proof._cost(metric, ends, zero, p) - (ends - away) @ slope
+            loses = (of_ends - proof._cost(metric, away, zero, p)).max()
+            assert proof._lost_by_tangent(metric, p, away, half) >= loses - 1e-14
+            assert loses > 0 or scale < 1
 
 
 def test_large_clouds_are_proven(monkeypatch):
