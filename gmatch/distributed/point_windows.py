@@ -46,8 +46,8 @@ LEAST_NUMBER = 2.0**-120
 # Entries of a product: enough rows of x at a time to make up for reading all y.
 PRODUCT = 1 << 22
 # Pairs of each row whose costs are computed in a pass. If the bounds let more pass, the pairs with the least bounds are
-# computed.
-FEW = 64
+# computed. 1 and 4 are as fast, 64 takes 1.07 times as long: benchmarks/log/points.md, "Overpriced pairs of points".
+FEW = 16
 # The middle of the clouds is found from at most this number of points of each.
 MIDDLE = 1000
 # Pairs whose costs are found together.

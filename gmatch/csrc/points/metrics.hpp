@@ -13,8 +13,8 @@
 // centre) from below. Without slopes a bound would miss by what the duals differ within the box, which is far where points
 // travel far. Costs to be minimized are convex in y: c(x, y) is not below its tangent at the centre. Negatives of costs to be
 // maximized are least at a corner of a box. If a root is in them, the tangent of the root bounds them by a sum over the
-// coordinates, and each of its terms is least at an end. Bounds are rounded: size() is the sum of the magnitudes that enter a bound, and the
-// tree subtracts a small part of it. Four boxes, or four points, are read together.
+// coordinates, and each of its terms is least at an end. Bounds are rounded: size() is the sum of the magnitudes that enter a
+// bound, and the tree subtracts a small part of it. Four boxes, or four points, are read together.
 #pragma once
 #include <algorithm>
 #include <cmath>
