@@ -129,6 +129,14 @@ def test_few_pairs_are_looked_at():
     assert assignment.stats["looked_at"] < 100 * 1000 and assignment.stats["rows_priced"] < 5 * 1000
 
 
+@pytest.mark.parametrize("maximize", [False, True])
+def test_prices_mend_duals_of_zero(maximize):
+    """All points want the same ones of more points far away. Without prices there were 13 rounds, each from nothing."""
+    x, y = np.random.default_rng(20).random((2, 900, 16))
+    costs = PointCosts(x[:600], y * 0.1 + 5, metric="euclidean", maximize=maximize)
+    assert gmatch.lap(costs, certify=True).stats["rounds"] <= 5
+
+
 @pytest.mark.parametrize("metric", METRICS)
 def test_pairs_and_rows_cost_the_same_to_the_bit(metric):
     rng = np.random.default_rng(7)

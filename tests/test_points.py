@@ -14,6 +14,7 @@ from gmatch.backends import points as backend
 from gmatch.proof import points as proof
 
 METRICS = ("sqeuclidean", "euclidean", "cityblock", "chebyshev", "dot", "cosine")
+METRICS_AND_P = (*((metric, None) for metric in METRICS), ("minkowski", 1.5), ("minkowski", 4))
 
 
 def normal(rng, n, m, d):
@@ -148,13 +149,13 @@ def test_clouds_may_differ_in_size(family):
 def test_maximized_assignments(family):
     rng = np.random.default_rng(FAMILIES.index(family))
     for d in range(1, 9):
-        metric = ("sqeuclidean", "dot", "cosine", "cityblock", "chebyshev")[(d + FAMILIES.index(family)) % 5]
+        metric, p = METRICS_AND_P[(d + FAMILIES.index(family)) % len(METRICS_AND_P)]
         n, m = (int(number) for number in rng.integers(1, 90, 2))
         x, y = family(rng, n, n if d % 2 else m, d)
         x, y = (x + 10, y + 1) if metric == "cosine" else (x, y)
-        matrix = matrix_of(PointCosts(x, y, metric=metric))
+        matrix = matrix_of(PointCosts(x, y, metric=metric, p=p))
         limit = float(np.quantile(matrix, 0.9)) if d > 5 else None
-        costs = PointCosts(x, y, metric=metric, maximize=True, cost_limit=limit)
+        costs = PointCosts(x, y, metric=metric, p=p, maximize=True, cost_limit=limit)
         assignment = gmatch.lap(costs)
         assert assignment.stats["team"] == "host"
         certificate = gmatch.verify(costs, assignment)
@@ -266,10 +267,6 @@ def test_what_no_tree_takes_is_solved_without_the_matrix():
         assert not costs.suit_trees()
         assert check(costs).stats["team"] == "windows"
         check(costs, method="jv")
-    costs = PointCosts(*rng.normal(size=(2, 30, 2)), metric="euclidean", maximize=True)
-    assert not costs.suit_trees()
-    matrix = matrix_of(costs)
-    assert np.isclose(gmatch.lap(costs, certify=True).cost, matrix[linear_sum_assignment(matrix, maximize=True)].sum())
     with pytest.raises(InvalidInput, match="matrix would take 20000000000 bytes"):
         gmatch.lap(PointCosts(np.zeros((50_000, 9)), np.zeros((50_000, 9))), method="jv")
 
@@ -295,6 +292,15 @@ def test_an_offset_adds_no_passes_to_minkowski_distances():
     assert assignment.stats["rounds"] <= 8 and "passes" not in assignment.stats
 
 
+def test_a_far_cluster_adds_no_passes_to_distances_that_are_maximized():
+    """All points want the same points of the far cluster: passes over all pairs took 20 rounds and 17 seconds."""
+    x, y = np.random.default_rng(84).random((2, 1800, 3))
+    for metric, p in (("euclidean", None), ("minkowski", 3)):
+        costs = PointCosts(x[:1200], y * 0.1 + 5, metric=metric, p=p, maximize=True)
+        assignment = gmatch.lap(costs, certify=True)
+        assert assignment.stats["rounds"] <= 8 and "passes" not in assignment.stats
+
+
 def test_small_powers_leave_no_tangent():
     """Sums of powers that are 0, or have few digits, beside others."""
     rng = np.random.default_rng(18)
@@ -302,34 +308,52 @@ def test_small_powers_leave_no_tangent():
         x = rng.random((60, 2))
         y = x + 10.0 ** rng.uniform(-16, -1, (60, 1)) * rng.normal(size=(60, 2))
         check(PointCosts(x, y, metric="minkowski", p=p))
+        gmatch.lap(PointCosts(x, y, metric="minkowski", p=p, maximize=True), certify=True)
     assert not PointCosts(x, y, metric="minkowski", p=40).suit_trees()
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(("metric", "p"), METRICS_AND_P)
 @pytest.mark.parametrize("maximize", [False, True])
-def test_a_proof_finds_all_pairs_that_cost_less_than_their_duals(metric, maximize, monkeypatch):
+def test_a_proof_finds_all_pairs_that_cost_less_than_their_duals(metric, p, maximize, monkeypatch):
     """Duals of some points are too large. All levels of blocks are asked, of clouds of different heights."""
     monkeypatch.setattr(proof, "BLOCK", 4)
     rng = np.random.default_rng(10)
     found = 0
     for n, m in ((150, 150), (40, 300), (33, 129)):
         for d in (1, 3):
-            costs = PointCosts(rng.normal(size=(n, d)), rng.normal(size=(m, d)), metric=metric, maximize=maximize)
-            if not costs.suit_trees():
-                continue
+            x, y = rng.normal(size=(n, d)), rng.normal(size=(m, d))
+            costs = PointCosts(x, y, metric=metric, p=p, maximize=maximize)
             assignment = gmatch.lap(costs)
             matrix = -matrix_of(costs) if maximize else matrix_of(costs)
             u, v = assignment.u.copy(), assignment.v.copy()
             if maximize:
                 u, v = -u, -v
-            u[rng.integers(0, n, 3)] += rng.random(3) * abs(matrix).max()
-            v[rng.integers(0, m, 3)] += rng.random(3) * abs(matrix).max()
-            least = proof._least(costs, u, v, assignment.row_match)
-            exact = (matrix - v).min(axis=1)
-            below = exact < u - 1e-9 * abs(matrix).max()
-            assert np.array_equal(least[below], exact[below]) and (least >= np.minimum(u, exact)).all()
-            found += below.sum()
-    assert found or not costs.suit_trees()
+            for part in (1, 0.1, 0.01):
+                raised = u.copy()
+                raised[rng.integers(0, n, 3)] += part * rng.random(3) * abs(matrix).max()
+                v[rng.integers(0, m, 3)] += part * rng.random(3) * abs(matrix).max()
+                least = proof._least(costs, raised, v, assignment.row_match)
+                exact = (matrix - v).min(axis=1)
+                below = exact < raised - 1e-9 * abs(matrix).max()
+                assert np.array_equal(least[below], exact[below]) and (least >= np.minimum(raised, exact)).all()
+                found += below.sum()
+    assert found
+
+
+@pytest.mark.parametrize(("metric", "p"), [each for each in METRICS_AND_P if each[0] not in ("dot", "cosine")])
+def test_a_tangent_loses_no_more_than_it_says(metric, p):
+    """At the corners of a box, and inside. A box that has 0 in it loses something."""
+    rng = np.random.default_rng(19)
+    for d in (1, 3):
+        costs, zero = PointCosts(np.zeros((1, d)), np.zeros((1, d)), metric=metric, p=p), np.zeros(d)
+        for scale in (1e-3, 0.3, 3.0):
+            away, half = rng.random(d), scale * rng.random(d)
+            ends = away + half * np.concatenate([rng.uniform(-1, 1, (50, d)), rng.choice([-1.0, 1.0], (50, d))])
+            slope = proof._gradient(costs, zero, away)
+            of_ends = proof._cost(metric, ends, zero, p) - (ends - away) @ slope
+            loses = (of_ends - proof._cost(metric, away, zero, p)).max()
+            assert proof._lost_by_tangent(metric, p, away, half) >= loses - 1e-14
+            assert loses > 0 or scale < 1
 
 
 def test_large_clouds_are_proven(monkeypatch):

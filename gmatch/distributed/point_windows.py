@@ -32,7 +32,7 @@ from .found import Found
 from .lap import result_of
 from .margins import ROUNDINGS, MarginsOfCore
 from .part import Places
-from .ranks import one_rank
+from .ranks import Ranks, one_rank
 from .sampled import prices_of
 from .whole_part import Triples, WholePart
 from .windows import duals_to_start_from, duals_within_limit, is_near_enough, start
@@ -46,8 +46,8 @@ LEAST_NUMBER = 2.0**-120
 # Entries of a product: enough rows of x at a time to make up for reading all y.
 PRODUCT = 1 << 22
 # Pairs of each row whose costs are computed in a pass. If the bounds let more pass, the pairs with the least bounds are
-# computed.
-FEW = 64
+# computed. 1 and 4 are as fast, 64 takes 1.07 times as long: benchmarks/log/points.md, "Overpriced pairs of points".
+FEW = 16
 # The middle of the clouds is found from at most this number of points of each.
 MIDDLE = 1000
 # Pairs whose costs are found together.
@@ -121,15 +121,18 @@ class PointPart(WholePart):
         super().__init__(block, self.points.shape)
         self.products = Products(self.points) if self.shape[0] and self.points.metric in Products.METRICS else None
         self.unit = 1.0 if self.products is None else self.products.unit
+        self.is_priced = False
+        """Whether the duals by which pairs are picked are prices."""
         self._panels: Any = None
         self.margins: MarginsOfCore = MarginsOfCore(*self.shape)
         self.gap: float | None = None
         self.excess: Any = None  # by how much duals of the rows are too large, where the search stopped
         self.rows_read, self.looked_at, self.seconds = 0, 0, 0.0
 
-    def prices(self) -> Any:
-        """Duals of the columns by which pairs are picked first."""
-        if self.shape[0] < self.shape[1]:
+    def prices(self, again: bool = False) -> Any:
+        """Duals of the columns by which pairs are picked. If columns may stay free, the first ones are 0."""
+        self.is_priced = self.shape[0] == self.shape[1] or again
+        if not self.is_priced:
             return np.zeros(self.shape[1])
         rows, limit = rows_of_sample(*self.shape), self.block.limit
         if self.products is not None:
@@ -140,9 +143,9 @@ class PointPart(WholePart):
             unit = math.ldexp(1, math.frexp(float(abs(costs).max(initial=0)))[1])
             costs = (costs / unit).astype(np.float32)
         if self.limit is None or limit is None:
-            return prices_of(costs).v * unit
+            return prices_of(costs, None, self.shape[0]).v * unit
         costs[costs >= _below(np.array([limit / unit]))] = np.inf
-        return prices_of(costs, limit / unit).v * unit
+        return prices_of(costs, limit / unit, self.shape[0]).v * unit
 
     def slices(self) -> Iterator[slice]:
         return blocks_of(self.shape, "cpu")
@@ -318,6 +321,11 @@ def _below(numbers: Any) -> Any:
 # The passes that `core` calls.
 
 
+def start_again(ranks: Ranks, part: PointPart) -> Any:
+    """As `core.start_again`: prices if there were none. Other ones would not be better."""
+    return None if part.is_priced else part.prices(again=True)
+
+
 def price(part: PointPart, v: Any, times: int = 0) -> Places:
     """As `core.price`: the best pairs of each row, by bounds. `times` changes nothing."""
     found = []
@@ -377,4 +385,4 @@ def outside(part: PointPart, in_witness: Any, columns_of_witness: Any, found: Fo
     return allowed, part.offered(picked)
 
 
-PASSES = Passes(start, price, overpriced, outside)
+PASSES = Passes(start, price, overpriced, outside, start_again)

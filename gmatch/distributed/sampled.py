@@ -21,9 +21,9 @@ from .ranks import Ranks, one_rank, reduced
 # by 0.56, and the prices change twice at each level. With 12 levels, or with one change, the cores of products leave 6
 # to 10 of 2000 rows free.
 FACTOR, LEVELS, STEPS = 0.56, 14, 2
-# Steps of a level for prices after the first ones have misled. Before entries of windows were drawn, products of random
-# numbers, n = 2,800, took 2.2 s, and 6.1 s with 4 steps.
-MORE_STEPS = 8
+# Steps of a level for prices after the first duals have misled. 8 take 1.1 times as long. 2 are as fast as 4 for most
+# costs, and take 1.8 times as long for clusters: benchmarks/log/points.md, "Steps of prices after duals that misled".
+MORE_STEPS = 4
 # A price moves this many times as far as would give its column the part that it should get. With 1, equally good
 # prices take four steps a level.
 OVER = 1.5

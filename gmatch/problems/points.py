@@ -17,11 +17,8 @@ from .limits import DualType, Ranged, number_of, refuse_overflow
 METRICS = ("sqeuclidean", "euclidean", "cityblock", "chebyshev", "minkowski", "dot", "cosine")
 # Minkowski's distances that are another metric.
 NAMES_OF_P = {1.0: "cityblock", 2.0: "euclidean", math.inf: "chebyshev"}
-# The extension's names for the negatives of metrics that trees maximize.
-MAXIMIZED_BY_TREES = {
-    "sqeuclidean": "minus sqeuclidean", "cityblock": "minus cityblock", "chebyshev": "minus chebyshev",
-    "dot": "dot", "cosine": "dot less 1",
-}  # fmt: skip
+# The extension's names for the negatives of metrics. A product has another sign for -x.
+MAXIMIZED = {metric: f"minus {metric}" for metric in METRICS} | {"dot": "dot", "cosine": "dot less 1"}
 # Bounds of Minkowski's distances square coordinates.
 MOST_SQUARED = 2.0**500
 # Coordinates that a tree of the host takes; see csrc/points/metrics.hpp.
@@ -42,8 +39,7 @@ class PointCosts(Ranged):
     """What it costs to match points x with points y, as `gmatch.lap` takes it: row i is x[i], column j is y[j].
 
     The matrix is never made. If d is at most 8, trees find the pairs that matter, in little more than O(n log n) time.
-    When maximizing, trees do not take ``"euclidean"`` and ``"minkowski"``. With a p of about 18 or more they do not
-    take ``"minkowski"`` either, since small coordinates to that power are 0.
+    With a p of about 18 or more trees do not take ``"minkowski"``, since small coordinates to that power are 0.
 
     In all other cases passes over all pairs find them, some rows at a time. For ``"sqeuclidean"``, ``"euclidean"``,
     ``"dot"`` and ``"cosine"`` these passes are products of matrices in float32, which bound what a pair costs from
@@ -195,15 +191,14 @@ class PointCosts(Ranged):
 
     def suit_trees(self) -> bool:
         """Whether the cheapest assignment is found without the matrix."""
-        metrics = MAXIMIZED_BY_TREES if self.maximize else METRICS
-        if self.x.shape[1] > MOST_COORDINATES or self.metric not in metrics:
+        if self.x.shape[1] > MOST_COORDINATES:
             return False
         if self.p is None:
             return True
         # A sum of powers below 2**-960 has lost digits, see Minkowski in csrc/points/metrics.hpp. Its root must be
         # below the rounding of the largest distance, 2**-50 of it.
-        lost = self.x.shape[1] * 2.0 ** (-960 / self.p)
-        return lost <= self.highest * 2.0**-50 and self.highest <= MOST_SQUARED
+        lost, largest = self.x.shape[1] * 2.0 ** (-960 / self.p), max(-self.lowest, self.highest)
+        return lost <= largest * 2.0**-50 and largest <= MOST_SQUARED
 
     def for_trees(self) -> PointCosts:
         """Points that suit trees, of which the least cost is wanted: pairs cost what these do in the minimisation form.
@@ -212,7 +207,7 @@ class PointCosts(Ranged):
         """
         if not self.maximize:
             return self
-        x, metric = self.x, MAXIMIZED_BY_TREES[self.metric]
+        x, metric = self.x, MAXIMIZED[self.metric]
         other = object.__new__(PointCosts)
         x = -x if self.metric in ("dot", "cosine") else x
         vars(other).update(vars(self), x=x, metric=metric, maximize=False, cost_limit=None)

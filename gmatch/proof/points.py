@@ -5,7 +5,7 @@ that follow the duals u of X and v of Y,
 
     c(x, y) - u(x) - v(y) >= c(a, b) - (s + g) (x - a) + (s - h) (y - b) - most(u - g (x - a)) - most(v - h (y - b))
 
-where s is the gradient of c by y at the centres, since c is convex in x - y. The inner product and a square to be
+where s is the gradient of c by y at the centres, since c is convex in x - y. The inner product and distances to be
 maximized are not convex, and lose a little more. A second bound is the cost of the nearest points of both boxes less
 the largest duals. If one of the two bounds is above 0 by more than rounding, no pair of the two blocks contradicts the
 duals. Otherwise the proof looks at the four parts of X and of Y, and then at their parts. In the smallest blocks it
@@ -289,10 +289,12 @@ def _gradient(costs: PointCosts, x: Any, y: Any) -> Any:
     return direction if costs.p is None else np.sign(away) * abs(direction) ** (costs.p - 1)
 
 
-def _lost_by_tangent(metric: str, away: Any, half: Any) -> Any:
+def _lost_by_tangent(metric: str, p: float | None, away: Any, half: Any) -> Any:
     """By how much the negative of a cost may lie below its tangent where x - y is `away`, up to `half` of there."""
     if metric == "sqeuclidean":
         return (half**2).sum(axis=-1)
+    if metric in ("euclidean", "minkowski"):
+        return _lost_with_root(2.0 if p is None else p, away, half)
     beyond = 2 * np.maximum(half - away, 0.0)  # where x - y may have another sign
     if metric == "cityblock":
         return beyond.sum(axis=-1)
@@ -300,6 +302,22 @@ def _lost_by_tangent(metric: str, away: Any, half: Any) -> Any:
     is_widest = np.arange(away.shape[-1]) == widest
     others = away + half - np.take_along_axis(away - half, widest, axis=-1)
     return np.maximum(np.where(is_widest, beyond, others).max(axis=-1), 0.0)
+
+
+def _lost_with_root(p: float, away: Any, half: Any) -> Any:
+    """As `_lost_by_tangent`, for the p-th root of a sum of powers, which is at most its tangent in that sum.
+
+    So the loss is a sum over the coordinates. A power is convex, so each loses most at an end.
+    """
+    total = (away**p).sum(axis=-1, keepdims=True)
+    # Powers of less are too small for their digits.
+    has_tangent = total > 2.0**-960
+    scale = np.divide(total ** (1 / p), p * total, out=np.zeros_like(total), where=has_tangent)
+    slope = p * away ** (p - 1) * half
+    ends = [abs(away + sign * half) ** p - away**p - sign * slope for sign in (-1, 1)]
+    size = (away + half) ** p + away**p + slope
+    lost = (np.maximum(*ends) + size * (p * ROUNDING)) * scale
+    return np.where(has_tangent[..., 0], lost.sum(axis=-1), np.inf)
 
 
 class _Tree:
@@ -403,7 +421,7 @@ def _ruled_out(costs: PointCosts, x: _Blocks, y: _Blocks) -> Any:
             lost = 0.0
             near = _cost(metric, np.maximum(np.maximum(x.low - y.high, y.low - x.high), 0.0), zero, p)
         else:
-            lost, near = _lost_by_tangent(metric, away, x.half + y.half), -farthest
+            lost, near = _lost_by_tangent(metric, p, away, x.half + y.half), -farthest
     by_y = gradient - y.slope
     spread = (abs(by_x) * x.half).sum(axis=-1) + (abs(by_y) * y.half).sum(axis=-1)
     magnitude = magnitude + ((abs(gradient) + abs(x.slope)) * x.half + (abs(gradient) + abs(y.slope)) * y.half).sum(-1)

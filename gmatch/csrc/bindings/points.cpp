@@ -27,7 +27,8 @@ nb::dict assign_points(Points x, Points y, const std::string& metric, double p, 
                        double unit, Array<const Vertex> start_match, Array<const double> start_v, Array<Vertex> row_match,
                        Array<Vertex> col_match, Array<double> u, Array<double> v, int smallest, int threads, double gap) {
   const auto space = space_with(x.shape(1), metric, p);
-  const double limit_of_pairs = metric == "minkowski" ? limit * (1 - ROUNDING_OF_POWERS) : limit;
+  const bool has_powers = (metric == "minkowski" || metric == "minus minkowski") && limit < points::FAR;
+  const double limit_of_pairs = has_powers ? limit - std::abs(limit) * ROUNDING_OF_POWERS : limit;
   points::Counters counted;
   const HostTeam clock(0, 1, nullptr);
   Count now = clock.nanoseconds();

@@ -15,8 +15,10 @@ std::unique_ptr<points::Space> space_of(const std::string& metric, double p) {
   if (metric == "euclidean") return space(points::Euclidean{});
   if (metric == "cityblock") return space(points::Cityblock{});
   if (metric == "chebyshev") return space(points::Chebyshev{});
-  if (metric == "minus cityblock") return space(points::MinusCityblock{});
-  if (metric == "minus chebyshev") return space(points::MinusChebyshev{});
+  if (metric == "minus euclidean") return space(points::MinusEuclidean());
+  if (metric == "minus minkowski") return space(points::MinusMinkowski(p, D));
+  if (metric == "minus cityblock") return space(points::MinusCityblock());
+  if (metric == "minus chebyshev") return space(points::MinusChebyshev());
   if (metric == "dot") return space(points::Dot{0});
   if (metric == "cosine") return space(points::Dot{1});
   // With -x for x it is x y - 1: the cost of "cosine" with its sign changed.

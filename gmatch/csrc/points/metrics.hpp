@@ -6,13 +6,15 @@
 //   SquaredEuclidean  t = x - y; s = s + t * t          Cityblock  s = s + |x - y|          Dot  s = s + x * y; base - s
 //   Euclidean         the same, and the root of s       Chebyshev  s = max(s, |x - y|)
 //   Minkowski         s = s + |x - y|^p; s^(1/p), by pow() of the C library. NumPy's differs by some roundings
-//   MinusSquaredEuclidean, MinusCityblock, MinusChebyshev  - s, for what is to be maximized
+//   MinusSquaredEuclidean, MinusEuclidean, MinusMinkowski, MinusCityblock, MinusChebyshev  the negative, for what is to be
+//                     maximized
 //
 // A box has a centre and half widths, and slopes g follow the duals of its points: at_least() bounds c(x, y) - g (y -
 // centre) from below. Without slopes a bound would miss by what the duals differ within the box, which is far where points
 // travel far. Costs to be minimized are convex in y: c(x, y) is not below its tangent at the centre. Negatives of costs to be
-// maximized are least at a corner of a box. Bounds are rounded: size() is the sum of the magnitudes that enter a bound, and the
-// tree subtracts a small part of it. Four boxes, or four points, are read together.
+// maximized are least at a corner of a box. If a root is in them, the tangent of the root bounds them by a sum over the
+// coordinates, and each of its terms is least at an end. Bounds are rounded: size() is the sum of the magnitudes that enter a
+// bound, and the tree subtracts a small part of it. Four boxes, or four points, are read together.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -200,7 +202,6 @@ struct Minkowski : Distances {
     return greater(most, Four(Euclidean().cheapest<D>(x, box) * of_root));
   }
 
- private:
   static constexpr double SMALL = 0x1p-960;
 
   static ALWAYS_INLINE Four powers(const Four& numbers, double exponent) {
@@ -289,20 +290,26 @@ struct Chebyshev : Distances {
   }
 };
 
+constexpr double FARTHEST = std::numeric_limits<double>::infinity();
+
 // What is to be maximized: least, for each coordinate, where a point y of a box is farthest.
 template <class Metric>
 struct MinusDistances : Distances {
+  Metric metric;
+
+  explicit MinusDistances(const Metric& metric = {}) : metric(metric) {}
+
   template <int D>
   double cost(const double* x, const double* y) const {
-    return -Metric().template cost<D>(x, y);
+    return -metric.template cost<D>(x, y);
   }
   template <int D>
   ALWAYS_INLINE Four costs(const double* x, const double (*y)[4]) const {
-    return -Metric().template costs<D>(x, y);
+    return -metric.template costs<D>(x, y);
   }
   template <int D>
   void gradient(const double* x, const double* y, double* g) const {
-    Metric().template gradient<D>(y, x, g);
+    metric.template gradient<D>(y, x, g);
   }
 
  protected:
@@ -317,6 +324,70 @@ struct MinusDistances : Distances {
   static ALWAYS_INLINE Four farthest(const double* x, const Boxes<D>& box, int k) {
     return greater(magnitude(Four(x[k] - four(box.low[k]))), magnitude(Four(x[k] - four(box.high[k]))));
   }
+};
+
+struct MinusEuclidean : MinusDistances<Euclidean> {
+  // With t = y - centre, the root is at most its tangent where y is the centre: |centre - x| + (n t + t^2 / 2 / |centre - x|),
+  // where n is the gradient there. The other bound is the farthest point of the box.
+  template <int D>
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
+    Four square{}, near{}, off{};
+    for (int k = 0; k < D; ++k) {
+      const Four t = four(box.centre[k]) - x[k];
+      square += t * t;
+    }
+    const Four far = root(square), inverse = far > 0 ? 1 / far : Four{};
+    for (int k = 0; k < D; ++k) {
+      const Four g = four(slope[k]), half = four(box.half[k]), t = four(box.centre[k]) - x[k];
+      near += magnitude(g) * half;
+      off += (magnitude(Four(t * inverse + g)) + half * inverse / 2) * half;
+    }
+    const Four tangent = far > 0 ? Four(-far - off) : Four{} - FARTHEST;
+    return greater(Four(cheapest<D>(x, box) - near), tangent);
+  }
+  template <int D>
+  ALWAYS_INLINE Four cheapest(const double* x, const Boxes<D>& box) const {
+    Four sum{};
+    for (int k = 0; k < D; ++k) sum += farthest<D>(x, box, k) * farthest<D>(x, box, k);
+    return -root(sum);
+  }
+};
+
+struct MinusMinkowski : MinusDistances<Minkowski> {
+  double of_root;  // no distance is more than the Euclidean one times this
+
+  MinusMinkowski(double p, int dimension)
+      : MinusDistances(Minkowski(p, dimension)), of_root(p < 2 ? std::pow(dimension, 1 / p - 0.5) : 1) {}
+
+  // As for the Euclidean distance: a root of a sum of powers is at most its tangent in that sum. Differences of powers are
+  // rounded as the powers are.
+  template <int D>
+  ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
+    Four to_centre[D], sum{}, near{}, off{}, size{};
+    for (int k = 0; k < D; ++k) {
+      to_centre[k] = Minkowski::powers(magnitude(Four(x[k] - four(box.centre[k]))), metric.p);
+      sum += to_centre[k];
+    }
+    const Four far = Minkowski::powers(sum, 1 / metric.p), scale = sum > Minkowski::SMALL ? far / sum / metric.p : Four{};
+    for (int k = 0; k < D; ++k) {
+      const Four g = four(slope[k]), centre = four(box.centre[k]), low = four(box.low[k]), high = four(box.high[k]);
+      const Four to_low = Minkowski::powers(magnitude(Four(x[k] - low)), metric.p);
+      const Four to_high = Minkowski::powers(magnitude(Four(x[k] - high)), metric.p);
+      near += magnitude(g) * four(box.half[k]);
+      off += greater(Four((to_low - to_centre[k]) * scale + g * (low - centre)),
+                     Four((to_high - to_centre[k]) * scale + g * (high - centre)));
+      size += to_low + to_high + to_centre[k];
+    }
+    const Four tangent = -far - off - size * scale * (metric.p * ROUNDING_OF_POWERS);
+    return greater(Four(cheapest<D>(x, box) - near), sum > Minkowski::SMALL ? tangent : Four{} - FARTHEST);
+  }
+  template <int D>
+  ALWAYS_INLINE Four cheapest(const double* x, const Boxes<D>& box) const {
+    return MinusEuclidean().cheapest<D>(x, box) * of_root;
+  }
+
+ private:
+  static constexpr double ROUNDING_OF_POWERS = 0x1p-47;
 };
 
 struct MinusCityblock : MinusDistances<Cityblock> {
@@ -338,7 +409,7 @@ struct MinusChebyshev : MinusDistances<Chebyshev> {
   // The least over the coordinates of what one of them and the slopes of the others say.
   template <int D>
   ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
-    Four least = Four{} + std::numeric_limits<double>::infinity(), of_slopes{};
+    Four least = Four{} + FARTHEST, of_slopes{};
     for (int k = 0; k < D; ++k) {
       const Four of_slope = magnitude(four(slope[k])) * four(box.half[k]);
       least = lesser(least, Four(least_at_ends<D>(x, box, slope, k) + of_slope));
