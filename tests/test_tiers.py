@@ -213,6 +213,51 @@ def test_an_integer_that_stands_for_not(big: int) -> None:
         assert int(whole[pairs][~forbidden[pairs]].sum()) == right[1]
 
 
+@pytest.mark.parametrize("maximize", [False, True])
+def test_integers_at_the_least_integer(maximize: bool) -> None:
+    """-2**63 is one less than its neighbour, whose negation int64 holds. The proof tells the two apart as well."""
+    rng = np.random.default_rng(63)
+    for case in range(60):
+        rows, columns = rng.integers(2, 14, 2)
+        whole = rng.integers(0, 10, (rows, columns))
+        cost = whole + np.int64(-(2**63))
+        right = int(whole[linear_sum_assignment(whole, maximize)].sum())
+        pairs = gmatch.compat.linear_sum_assignment(cost, maximize)
+        assert whole[pairs].sum() == right
+        if maximize and (whole == 0).any() and (whole == 1).any():
+            with pytest.raises(gmatch.InvalidInput, match=r"both -2\*\*63 and .* add 1 to all costs"):
+                gmatch.lap(cost, maximize=True)
+            cost = cost + 1
+        for name, assignment in ways(cost, maximize).items():
+            assert whole[tuple(assignment)].sum() == right, (case, name)
+
+
+def test_unsigned_integers_beyond_int64() -> None:
+    rng = np.random.default_rng(64)
+    for case in range(60):
+        whole, forbidden = with_forbidden(rng, 13)
+        cost = np.uint64(2**64 - 1) - whole.astype(np.uint64)
+        if case % 2:  # 2**64 - 1 for "not" beside costs near 2**63
+            cost = np.where(forbidden, np.uint64(2**64 - 1), np.uint64(2**63 - 9) + (whole % 20).astype(np.uint64))
+        pairs = gmatch.compat.linear_sum_assignment(cost)
+        offset = [[entry - 2**63 for entry in row] for row in cost.tolist()]
+        right = linear_sum_assignment(np.where(forbidden, 2**40, whole % 20) if case % 2 else -whole)
+        assert sum(offset[i][j] for i, j in zip(*pairs, strict=True)) == sum(
+            offset[i][j] for i, j in zip(*right, strict=True)
+        )
+        with pytest.raises(gmatch.InvalidInput, match="below 2"):
+            gmatch.lap(cost)
+
+
+def test_advice_for_integers_keeps_their_differences() -> None:
+    cost = np.uint64(2**64 - 1) - np.arange(9, dtype=np.uint64).reshape(3, 3) ** 2
+    with pytest.raises(gmatch.InvalidInput, match=r"\(cost - cost\.min\(\)\)\.astype\(np\.int64\)"):
+        gmatch.lap(cost)
+    for given in (np.int64(2**63 - 1) - np.arange(9).reshape(3, 3), sparse_of(2**63 - 1 - np.arange(9).reshape(3, 3))):
+        with pytest.raises(gmatch.InvalidInput, match="subtract the least cost from all costs and from the cost_limit"):
+            gmatch.lap(given, cost_limit=2**63 - 4)
+
+
 def test_integers_that_differ_by_little() -> None:
     rng = np.random.default_rng(2)
     for case in range(20):
