@@ -163,7 +163,7 @@ bool solve_small(const SmallMatrix<Cost>& given, SmallCall call, Count* cells, s
     if (call.limit != nullptr && !call.limit->is_whole) return solve_with_fraction(given, range, call, cells, words);
   } else {
     const double largest = std::max(-static_cast<double>(range.lowest), static_cast<double>(range.highest));
-    call.overflows = call.limit == nullptr && !call.deterministic && largest > FAR_FROM_OVERFLOW<Cost>;
+    call.overflows = call.limit == nullptr && largest > FAR_FROM_OVERFLOW<Cost>;
   }
   return is_plain(range, call) && solve_plain(given, range, call, false, cells, words);
 }
