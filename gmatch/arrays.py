@@ -220,13 +220,25 @@ def _way_to_floats(array: Any, given: Any) -> str:
         return ""
     library = library_of(given)
     if library == "polars":
-        return "; use cost.cast(polars.Float64)"
+        return _column_without_floats(given) or "; use cost.cast(polars.Float64)"
     if library == "pandas":
         return _column_of_names(given) or "; use cost.convert_dtypes(), or cost.astype(float)"
     makes = "np.array(cost, np.float64)" if isinstance(given, list | tuple) else "cost.astype(np.float64)"
     if array.dtype.kind == "O" and any(entry is None for entry in array.flat):
         return f"; use {makes}, which makes NaN of None, and forbid_nan=True if None is for a pair that is not allowed"
     return f"; use {makes}"
+
+
+def _column_without_floats(frame: Any) -> str:
+    """The end of a message: what to do with a column of polars that is no column of numbers; empty if there is none."""
+    for name in frame.columns if is_frame(frame) else ():
+        try:
+            frame[name].cast(float)  # also of numbers as text
+        except Exception as error:
+            if library_of(error) != "polars":
+                raise
+            return f"; use cost.drop({name!r}) if that column names the rows"
+    return ""
 
 
 def _column_of_names(frame: Any) -> str:
