@@ -149,7 +149,8 @@ def _array_of_lists(given: Any, what: str) -> Any:
             if isinstance(number, int | np.integer) and (number >= 2**63 or float(number) != int(number)):
                 raise InvalidInput(
                     f"{what} must not mix {number} with smaller integers or with floats in a list: NumPy makes float64 "
-                    "of all, which may round; give an array, such as np.array(cost, np.float64)"
+                    "of all, which may round; give an array of integers, or np.array(cost, np.float64) if rounding "
+                    "does not matter"
                 )
     return array
 
@@ -187,6 +188,16 @@ def readable(array: Any, given: Any = None, *, narrow: bool = False) -> Any:
     return array
 
 
+def _way_to_smaller(array: Any) -> str:
+    """What to do with integers that int64 does not hold. Floats would make costs equal that differ by little."""
+    if int(array.max()) - int(array.min()) < 2**63:
+        return (
+            "subtract the least cost from all, (cost - cost.min()).astype(np.int64), which changes no answer without a "
+            "cost_limit"
+        )
+    return "use np.where(cost == cost.max(), np.inf, cost) if the largest forbids, or else cost.astype(np.float64)"
+
+
 def widened(array: Any, given: Any = None) -> Any:
     """A copy in the type of the programs that holds every value."""
     dtype = array.dtype
@@ -198,7 +209,7 @@ def widened(array: Any, given: Any = None) -> Any:
         )
     if dtype.kind == "u" and dtype.itemsize == 8 and array.size and int(array.max()) >= 2**63:
         raise InvalidInput(
-            f"cost must hold integers below 2**63; the largest is {int(array.max())}; use cost.astype(np.float64)"
+            f"cost must hold integers below 2**63; the largest is {int(array.max())}; {_way_to_smaller(array)}"
         )
     return array.astype(wider)
 
@@ -209,13 +220,25 @@ def _way_to_floats(array: Any, given: Any) -> str:
         return ""
     library = library_of(given)
     if library == "polars":
-        return "; use cost.cast(polars.Float64)"
+        return _column_without_floats(given) or "; use cost.cast(polars.Float64)"
     if library == "pandas":
         return _column_of_names(given) or "; use cost.convert_dtypes(), or cost.astype(float)"
     makes = "np.array(cost, np.float64)" if isinstance(given, list | tuple) else "cost.astype(np.float64)"
     if array.dtype.kind == "O" and any(entry is None for entry in array.flat):
         return f"; use {makes}, which makes NaN of None, and forbid_nan=True if None is for a pair that is not allowed"
     return f"; use {makes}"
+
+
+def _column_without_floats(frame: Any) -> str:
+    """The end of a message: what to do with a column of polars that is no column of numbers; empty if there is none."""
+    for name in frame.columns if is_frame(frame) else ():
+        try:
+            frame[name].cast(float)  # also of numbers as text
+        except Exception as error:
+            if library_of(error) != "polars":
+                raise
+            return f"; use cost.drop({name!r}) if that column names the rows"
+    return ""
 
 
 def _column_of_names(frame: Any) -> str:

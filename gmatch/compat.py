@@ -55,7 +55,7 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[npt
     Notes
     -----
     SciPy converts all costs to float64, which loses differences of integers beyond 2**53. Here integers are exact. They
-    become float64 only if their sums could overflow int64.
+    become float64 only if sums of their differences could overflow int64.
 
     Examples
     --------
@@ -87,12 +87,26 @@ def _solve(array: npt.NDArray[Any], maximize: bool) -> Any:
     except InvalidInput:
         if array.dtype.kind not in "iu":
             raise
-        costs = DenseCosts(array.astype(FLOAT64), maximize=maximize)
+        costs = _costs_of_large_integers(array, maximize)
     if costs.lowest == costs.highest and not costs.forbids:
         # All assignments cost the same. SciPy promises this one.
         pairs = np.arange(min(costs.shape))
         return pairs, pairs
     return lap(costs)
+
+
+def _costs_of_large_integers(array: npt.NDArray[Any], maximize: bool) -> DenseCosts:
+    """Costs with the same best assignments: all less one number, as integers, or in float64 if no such sums fit."""
+    lowest, highest = int(array.min()), int(array.max())
+    is_narrow = highest - lowest < 2**63
+    if is_narrow or array.dtype.kind == "u":
+        # Differences of 64 bits are exact modulo 2**64, and these lie within the range of int64.
+        less = (array.astype(np.uint64) - np.uint64(lowest % 2**64 if is_narrow else 2**63)).view(np.int64)
+        try:
+            return DenseCosts(less, maximize=maximize)
+        except InvalidInput:
+            array = less if is_narrow else array
+    return DenseCosts(array.astype(FLOAT64), maximize=maximize)
 
 
 def _numbers(cost_matrix: Any) -> npt.NDArray[Any]:

@@ -162,7 +162,8 @@ def labels_of(given: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | Non
     A DataFrame of polars has none for its rows, a DataArray for dimensions without coordinates.
     """
     if library_of(given) == "xarray":
-        indexes = (given.indexes.get(dimension) for dimension in given.dims)
+        known = getattr(given, "indexes", {})  # a Variable has none
+        indexes = (known.get(dimension) for dimension in given.dims)
         rows, columns = (None if index is None else tuple(index.tolist()) for index in indexes)
         return rows, columns
     if library_of(given) == "polars":

@@ -382,9 +382,11 @@ class ExactDuals:
         """The duals of the columns, each rounded to one number."""
         return _nearest(self.v, [(tier.value, tier.columns) for tier in self.tiers])
 
-    def turned(self) -> ExactDuals:
-        """Rows and columns in each other's place."""
-        tiers = tuple(Tier(tier.value, tier.columns, tier.rows, tier.part) for tier in self.tiers)
+    def turned(self, has_cover: bool = False) -> ExactDuals:
+        """Rows and columns in each other's place; and the two parts, if there is a cover."""
+        tiers = tuple(
+            Tier(tier.value, tier.columns, tier.rows, 1 - tier.part if has_cover else tier.part) for tier in self.tiers
+        )
         return ExactDuals(tiers, self.v, self.u)
 
     def moved(self, to_device: Callable[[Any], Any]) -> ExactDuals:

@@ -142,7 +142,8 @@ def test_arrays_of_other_libraries() -> None:
         ),
         (
             np.array([[2**63, 1]], np.uint64),
-            "cost must hold integers below 2**63; the largest is 9223372036854775808; use cost.astype(np.float64)",
+            "cost must hold integers below 2**63; the largest is 9223372036854775808; subtract the least cost from "
+            "all, (cost - cost.min()).astype(np.int64), which changes no answer without a cost_limit",
         ),
         (
             NeedsGrad(),

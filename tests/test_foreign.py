@@ -228,6 +228,9 @@ def test_polars() -> None:
     assert gmatch.lap(missing, forbid_nan=True).cost == 5
     decimals = frame.cast(pl.Decimal(10, 2))
     assert advice_of(lambda: gmatch.lap(decimals)).endswith("use cost.cast(polars.Float64)")
+    named = pl.DataFrame({"who": ["ann", "bob"], "x": [4, 2], "y": [1, 0]})
+    assert advice_of(lambda: gmatch.lap(named)).endswith("use cost.drop('who') if that column names the rows")
+    assert gmatch.lap(named.drop("who")).cost == 3
     assert gmatch.lap(decimals.cast(pl.Float64)).cost == 5
     assert advice_of(lambda: gmatch.lap(frame.lazy())).endswith("use cost.collect()")
     large = pl.DataFrame({"x": [2**53 + 1, 1], "y": [1, None]})
@@ -270,6 +273,7 @@ def test_xarray() -> None:
     assert gmatch.lap(array.where(array > 2), forbid_nan=True, infeasible="partial").size == 2
     sparse = pytest.importorskip("sparse")
     assert gmatch.lap(xr.DataArray(sparse.COO.from_scipy_sparse(STORED))).cost == gmatch.lap(STORED).cost
+    assert gmatch.lap(xr.Variable(("w", "t"), np.eye(2))).pairs == [(0, 1), (1, 0)]
 
 
 def test_dask() -> None:

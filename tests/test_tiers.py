@@ -130,6 +130,72 @@ def least_by_trying(cost: list[list[int]], used: int = 0, row: int = 0) -> int:
     )
 
 
+def heavy_tailed(rng: np.random.Generator, shape: tuple[int, int]) -> Any:
+    """One number for "not" in the range of the other costs, so that it leaves no room for a tier."""
+    cost = np.exp(8 * rng.normal(size=shape))
+    cost[rng.random(shape) < 0.7] = 1e12
+    return cost
+
+
+def near_each_other(rng: np.random.Generator, shape: tuple[int, int]) -> Any:
+    """Two numbers for "not", neither a multiple of the other nor far above it. No pair needs the larger one."""
+    cost = 3 * rng.random(shape)
+    cost[rng.random(shape) < 0.5] = 1e38
+    cost[rng.random(shape) < 0.2] = float(np.finfo(np.float32).max)
+    cost[:, 0] = 1e38
+    return cost
+
+
+@pytest.mark.parametrize("draw", [heavy_tailed, near_each_other])
+def test_numbers_for_not_that_leave_no_room_or_are_two(draw: Any) -> None:
+    """The answer is the exact optimum, where a sum with the number for "not" would hide what the other pairs cost."""
+    rng = np.random.default_rng(29)
+    for case in range(60):
+        size = int(rng.integers(4, 8))
+        cost = draw(rng, (size, size))
+        exact = [[int(Fraction(entry) * 2**110) for entry in row] for row in cost.tolist()]
+        least = least_by_trying(exact)
+        for name, assignment in ways(cost, False).items():
+            assert sum(exact[i][j] for i, j in zip(*assignment, strict=True)) == least, (case, name)
+
+
+def test_one_pair_costs_something_beside_two_numbers_for_not() -> None:
+    """Most pairs cost nothing or the smaller number. The larger one stands in entries that no pair takes."""
+    rng = np.random.default_rng(1)
+    for case in range(200):
+        rows = int(rng.integers(12, 24))
+        whole = np.where(rng.random((rows, rows)) < 0.6, 0, rng.integers(0, 2**20, (rows, rows)))
+        of_all = 1 + 3 * (rng.random((rows, rows)) < 0.5)
+        times = np.where(rng.random((rows, rows)) < 0.5, of_all, 0)
+        times[: rows // 2] = of_all[: rows // 2]
+        whole[times > 0] = 0
+        cost = whole / 2.0**20 + times * 1e17
+        right = linear_sum_assignment(whole + times * ((rows + 1) << 21))
+        for method in ("auto", "core", "tree"):
+            pairs = tuple(gmatch.lap(cost, method=method, certify=True))
+            assert (times[pairs].sum(), whole[pairs].sum()) == (times[right].sum(), whole[right].sum()), case
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (4, 6), (6, 4)])
+def test_a_partial_answer_is_proven_in_any_layout(shape: tuple[int, int]) -> None:
+    """The tiers of the parts of a cover belong to the rows and columns as given, not to how costs are stored."""
+    rng = np.random.default_rng(3)
+    has_tiers = 0
+    for _ in range(60):
+        cost = np.where(rng.random(shape) < 0.5, 1e16, rng.integers(0, 4, shape))
+        cost[rng.random(shape) < 0.4] = np.inf
+        cost[0] = cost[:, 1] = np.inf
+        places = np.isfinite(cost).nonzero()
+        stored = sp.csr_array((cost[places], places), cost.shape)
+        layouts = cost, np.asfortranarray(cost), stored, stored.tocsc()
+        for given in layouts:
+            assignment = gmatch.lap(given, infeasible="partial")
+            has_tiers += assignment.exact is not None
+            for again in layouts:
+                gmatch.verify(again, assignment)
+    assert has_tiers > 20
+
+
 @pytest.mark.parametrize("big", [2**63 - 1, 2**62, 10**17])
 def test_an_integer_that_stands_for_not(big: int) -> None:
     rng = np.random.default_rng(big % 97)
@@ -150,7 +216,7 @@ def test_an_integer_that_stands_for_not(big: int) -> None:
 
 @pytest.mark.parametrize("maximize", [False, True])
 def test_the_least_integer_beside_its_neighbours(maximize: bool) -> None:
-    """Programs read -2**63 as 1 - 2**63. Costs are refused if an answer would depend on the difference."""
+    """Costs are refused if an answer would depend on -2**63, which programs read as 1 - 2**63."""
     least, answers = -(2**63), 0
     rng = np.random.default_rng(maximize)
     near = [least, least + 1, least // 2, 2**63 - 1, 2**62, 0, 1, 7]
@@ -172,6 +238,51 @@ def test_the_least_integer_beside_its_neighbours(maximize: bool) -> None:
             one = found[0] if isinstance(form, list) else found
             assert one.cost == right, (cost, form)
     assert answers > 100
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_integers_at_the_least_integer(maximize: bool) -> None:
+    """-2**63 is one less than its neighbour, whose negation int64 holds. The proof tells the two apart as well."""
+    rng = np.random.default_rng(63)
+    for case in range(60):
+        rows, columns = rng.integers(2, 14, 2)
+        whole = rng.integers(0, 10, (rows, columns))
+        cost = whole + np.int64(-(2**63))
+        right = int(whole[linear_sum_assignment(whole, maximize)].sum())
+        pairs = gmatch.compat.linear_sum_assignment(cost, maximize)
+        assert whole[pairs].sum() == right
+        if maximize and (whole == 0).any() and (whole == 1).any():
+            with pytest.raises(gmatch.InvalidInput, match=r"both -2\*\*63 and .* add 1 to all costs"):
+                gmatch.lap(cost, maximize=True)
+            cost = cost + 1
+        for name, assignment in ways(cost, maximize).items():
+            assert whole[tuple(assignment)].sum() == right, (case, name)
+
+
+def test_unsigned_integers_beyond_int64() -> None:
+    rng = np.random.default_rng(64)
+    for case in range(60):
+        whole, forbidden = with_forbidden(rng, 13)
+        cost = np.uint64(2**64 - 1) - whole.astype(np.uint64)
+        if case % 2:  # 2**64 - 1 for "not" beside costs near 2**63
+            cost = np.where(forbidden, np.uint64(2**64 - 1), np.uint64(2**63 - 9) + (whole % 20).astype(np.uint64))
+        pairs = gmatch.compat.linear_sum_assignment(cost)
+        offset = [[entry - 2**63 for entry in row] for row in cost.tolist()]
+        right = linear_sum_assignment(np.where(forbidden, 2**40, whole % 20) if case % 2 else -whole)
+        assert sum(offset[i][j] for i, j in zip(*pairs, strict=True)) == sum(
+            offset[i][j] for i, j in zip(*right, strict=True)
+        )
+        with pytest.raises(gmatch.InvalidInput, match="below 2"):
+            gmatch.lap(cost)
+
+
+def test_advice_for_integers_keeps_their_differences() -> None:
+    cost = np.uint64(2**64 - 1) - np.arange(9, dtype=np.uint64).reshape(3, 3) ** 2
+    with pytest.raises(gmatch.InvalidInput, match=r"\(cost - cost\.min\(\)\)\.astype\(np\.int64\)"):
+        gmatch.lap(cost)
+    for given in (np.int64(2**63 - 1) - np.arange(9).reshape(3, 3), sparse_of(2**63 - 1 - np.arange(9).reshape(3, 3))):
+        with pytest.raises(gmatch.InvalidInput, match="subtract the least cost from all costs and from the cost_limit"):
+            gmatch.lap(given, cost_limit=2**63 - 4)
 
 
 def test_integers_that_differ_by_little() -> None:

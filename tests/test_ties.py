@@ -283,3 +283,20 @@ def test_the_short_way(monkeypatch: pytest.MonkeyPatch, with_limit: bool) -> Non
         assert gmatch.verify(problem, quick, strict=True)
         num_quick[quick.stats["rows_with_choice"] > 0] += 1
     assert num_quick[False] > 80 and with_limit != (num_quick[True] > 80)
+
+
+@pytest.mark.parametrize("big", [1e9, 1e18, float(np.finfo(np.float64).max)])
+def test_ties_beside_a_number_for_not_are_settled_in_the_short_way(big: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounded duals of other pairs, which are on no cycle, do not hide which rows have a choice."""
+    rng = np.random.default_rng(29)
+    for shape in ((20, 30), (30, 20), (15, 15)) * 3:
+        cost = rng.random(shape)
+        cost[rng.random(shape) < 0.9] = big
+        cost[: shape[0] // 3] = big
+        expected = gmatch.lap(cost, deterministic=True, method="tree")
+        with monkeypatch.context() as patched:
+            patched.setattr("gmatch.assignment.solve.run_once", None)  # the long way
+            found = gmatch.lap(cost, deterministic=True)
+            assert (found.row_match == expected.row_match).all()
+            assert found.stats["rows_with_choice"] == expected.stats["rows_with_choice"] > 0
+        gmatch.verify(cost, found, strict=True)

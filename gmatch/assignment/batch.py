@@ -232,7 +232,7 @@ def _duals_hide_costs(batch: CostBatch, solution: AssignedBatch) -> Any:
     if batch.dual_type is np.float64 and batch.device == "cpu":  # a GPU has left these problems to the host already
         row_match, _, u, v, pair_costs = solution[:5]
         pair_costs = pair_costs.astype(np.float64, copy=False)
-        _native.duals_hide_costs_of_batch(row_match, u, v, pair_costs, batch.lowest, batch.highest, hide)
+        _native.duals_hide_costs_of_batch(row_match, u, v, pair_costs, batch.lowest, hide)
     return hide
 
 

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ from ..backends.block_passes import HeldRows, passes_of
 from ..errors import InvalidInput, changed
 from ..problems.dense import DenseCosts
 from ..problems.limits import SPREADS
+from ..problems.splits import ROOM
 from .programs import cheapest
 
 if TYPE_CHECKING:
@@ -93,8 +95,33 @@ def _listed(costs: DenseCosts | SparseCosts, solution: Solution) -> tuple[Any, .
 
 def is_proven(costs: DenseCosts | SparseCosts, solution: Solution) -> bool:
     """Whether v proves the pairs cheapest, up to the last digits of the sum of their costs."""
-    of_sum = LAST_DIGITS * float(abs(costs_of_assignment(costs, solution.row_match)).sum())
-    return _gap_of(costs, solution) <= of_sum
+    return _gap_of(costs, solution) <= LAST_DIGITS * _sum_of_pairs(costs, solution)
+
+
+def _sum_of_pairs(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
+    """What the pairs cost in sum, without their signs and without numbers that stand for "not".
+
+    Such a number stands in more than one entry, and leaves room for all pairs that cost less. A larger number that
+    stands in more than one entry does so, too.
+    """
+    pair_costs = abs(costs_of_assignment(costs, solution.row_match))
+    numbers = np.unique(to_host(pair_costs))[::-1].tolist()
+    least_for_not = math.inf
+    for most, following in pairwise(numbers):
+        if not _is_repeated(costs, most):
+            break
+        if most > ROOM * (len(pair_costs) + 1) * following:
+            least_for_not = most
+    return float(pair_costs[pair_costs < least_for_not].sum())
+
+
+def _is_repeated(costs: DenseCosts | SparseCosts, magnitude: float) -> bool:
+    found = 0
+    for entries, _, _ in cost_blocks(costs):
+        found += int((abs(entries) == magnitude).sum())
+        if found > 1:
+            return True
+    return False
 
 
 def _gap_of(costs: DenseCosts | SparseCosts, solution: Solution) -> float:

@@ -273,8 +273,9 @@ def lap(
     pair use inf. A big number in its place, such as 1e18, is an ordinary cost. Where some rows must use it, the duals
     are held in parts, the big number first, so that it does not round away what the other pairs cost (see
     `ExactDuals`). This takes a few more passes over dense costs on the CPU; elsewhere up to three times as long, and
-    two copies of the costs. It needs a number more than 32 (rows + 1) times as large as the ordinary costs. The
-    rounding by a smaller number is part of what `verify` states.
+    two copies of the costs. It needs a number more than 32 (rows + 1) times as large as the ordinary costs. Where a
+    number in more than one entry is that much larger only than the other pairs, the pairs are exact up to 4 roundings
+    of what those cost in sum. The rounding by a smaller number is part of what `verify` states.
 
     References
     ----------

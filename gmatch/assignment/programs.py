@@ -44,7 +44,7 @@ class Solution(NamedTuple):
         """The solution of the transposed problem: rows and columns change places."""
         return self._replace(
             row_match=self.col_match, col_match=self.row_match, u=self.v, v=self.u, entries=None,
-            exact=self.exact and self.exact.turned(), cover=self.cover and self.cover[::-1],
+            exact=self.exact and self.exact.turned(self.cover is not None), cover=self.cover and self.cover[::-1],
         )  # fmt: skip
 
     def moved(self, mover: Callable[[Any], Any]) -> Solution:
@@ -87,7 +87,7 @@ def duals_hide_costs(costs: Costs, solution: Solution, entries: Any) -> bool:
             return False
         u, v, entries = map(to_host, (u, v, entries))
     pair_costs = entries.astype(np.float64, copy=False)
-    return _native.duals_hide_costs_of_pairs(pair_costs, u, v, costs.lowest, costs.highest)
+    return _native.duals_hide_costs_of_pairs(pair_costs, u, v, costs.lowest)
 
 
 @small_first

@@ -423,9 +423,7 @@ def _may_hide(pair_costs: Any, u: Any, v: Any, entries: Any, before: float) -> b
         return True
     if not pair_costs.any():
         return False
-    hides: bool = _native.duals_hide_costs_of_pairs(
-        pair_costs, u, v, pair_costs.min(initial=0), pair_costs.max(initial=0)
-    )
+    hides: bool = _native.duals_hide_costs_of_pairs(pair_costs, u, v, pair_costs.min(initial=0))
     return hides
 
 

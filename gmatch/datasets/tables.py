@@ -24,9 +24,13 @@ LABELS: tuple[str, ...] = get_args(Labels)
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?inf(inity)?", re.ASCII | re.IGNORECASE)
 WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
+# Numbers as spreadsheets show them, with separators of thousands or a unit. They are refused, not taken for names.
+SHOWN_NUMBER = re.compile(
+    r"[+\-\u2212]?[$\u20ac\u00a3\u00a5]? ?\d+([,'_ \u00a0\u202f]\d{3})*(\.\d+)? ?[%$\u20ac\u00a3\u00a5]?"
+)
 FRACTION = re.compile("[.eE]")
 MISSING = frozenset(("", "nan", "na", "n/a", "#n/a", "null", "none"))
-SEPARATORS = "\t;,"
+SEPARATORS = "\t;,|"
 EXACT_IN_FLOAT64 = 2**53
 # At least 3 numbers that count up by 1, beside names, look like numbers of rows or columns. They are refused.
 COUNTED = 3
@@ -52,10 +56,10 @@ class _Wrong(ValueError):
 def read_table(content: bytes, name: str, labels: Labels = "auto", forbid_nan: bool = False) -> Table:
     """The costs in the bytes of a text file, plain or gzipped.
 
-    Cells are separated by tabs, semicolons, commas or blanks: the first of these that is in every line, outside of
-    quotes. If commas do not separate cells, they may be decimal commas. OR-Library's format is read, too: n, then n * n
-    numbers, with line ends anywhere. Lines that begin with ``#`` and a blank are comments. A separator at the end of
-    every line is left out, and so are lines of empty cells before and after the table.
+    Cells are separated by tabs, semicolons, commas, vertical bars or blanks: the first of these that is in every line,
+    outside of quotes. If commas do not separate cells, they may be decimal commas. OR-Library's format is read, too: n,
+    then n * n numbers, with line ends anywhere. Lines that begin with ``#`` and a blank are comments. A separator at
+    the end of every line is left out, and so are lines of empty cells before and after the table.
 
     Parameters
     ----------
@@ -169,9 +173,10 @@ def _plain_numbers(lines: Sequence[str], separator: str) -> Any:
         costs = np.loadtxt(lines, dtype, comments=None, delimiter=None if separator == " " else separator, ndmin=2)
     except (ValueError, OverflowError):
         return None
-    # Whole numbers that float64 may round, and NaN, are looked at cell by cell.
+    # Whole numbers that float64 may round, numbers that it does not hold, and NaN are looked at cell by cell.
     certain = dtype is np.int64 or bool((np.isinf(costs) | (abs(costs) < EXACT_IN_FLOAT64)).all())
-    return costs if certain else None
+    infinite = int(np.isinf(costs).sum())  # more than are written if a number is too large
+    return costs if certain and infinite <= sum(line.casefold().count("inf") for line in lines if infinite) else None
 
 
 def _careful(lines: Sequence[str], separator: str, labels: Labels, forbid_nan: bool) -> Table:
@@ -244,7 +249,7 @@ def _kind(cell: str, separator: str) -> str:
     if cell.casefold() in MISSING:
         return "missing"
     is_number = NUMBER.fullmatch(cell) or separator != "," and DECIMAL_COMMA.fullmatch(cell)
-    return "number" if is_number else "text"
+    return "number" if is_number or SHOWN_NUMBER.fullmatch(cell) else "text"
 
 
 def _counts(cells: Sequence[str], begins: tuple[int, ...] = (0, 1)) -> bool:
@@ -314,10 +319,13 @@ def _number(cell: str, line: int, column: int, commas: bool, forbid_nan: bool) -
         return int(cell) if len(cell) < 400 else _no_number(cell, line, column, "; it is too long")
     text = cell.replace(",", ".") if commas and DECIMAL_COMMA.fullmatch(cell) else cell
     if NUMBER.fullmatch(text):
-        return float(text)
+        number = float(text)
+        if np.isinf(number) and "inf" not in text.casefold():
+            _no_number(cell, line, column, "; float64 does not hold it; write inf for a pair that is not allowed")
+        return number
     advice = "; use --labels if it is a name"
-    if re.fullmatch(r"[+-]?\d[\d.,' \u00a0\u202f]*", cell):
-        advice = "; write a number without separators of thousands, and with a decimal point"
+    if re.fullmatch(r"[+-]?\d[\d.,' \u00a0\u202f]*", cell) or SHOWN_NUMBER.fullmatch(cell):
+        advice = "; write a number without separators of thousands and units, and with a decimal point"
     return _no_number(cell, line, column, advice)
 
 

@@ -140,12 +140,12 @@ WAY_OUT_OF_NAN = "; if NaN is for a pair that is not allowed, use forbid_nan=Tru
 def minimised(entries: Any, dtype: Any, maximize: bool, limit: int | float | None) -> Any:
     """A copy of some entries as costs of the minimisation form, cut off at a limit, in another type.
 
-    The integer -2**63 becomes 1 - 2**63, since int64 does not hold its negation.
+    -2**63 is maximized as 1 - 2**63, since int64 does not hold its negation: see `refuse_two_lowest`.
     """
     values = entries.astype(dtype)
-    if dtype is np.int64 and entries.dtype == np.int64:
-        values = values.clip(1 - 2**63, None)
     if maximize:
+        if dtype is np.int64 and entries.dtype == np.int64:
+            values = values.clip(1 - 2**63, None)
         values = -values
     return values if limit is None else values.clip(None, limit)
 
@@ -242,8 +242,8 @@ def type_with_limit(limit: int | float, array: Any, lowest: int | float, highest
     """The costs in a type that also holds the limit."""
     if array.dtype.kind == "i" and highest >= 2**63:
         raise InvalidInput(
-            "cost must not hold -2**63 when maximizing: int64 does not hold what such a pair costs, 2**63; use "
-            "cost.astype(np.float64)"
+            "cost must not hold -2**63 when maximizing: int64 does not hold what such a pair costs, 2**63; add 1 to "
+            "all costs and to the limit"
         )
     if number_type(array.dtype).kind == "f" or isinstance(limit, int):
         return array
@@ -256,12 +256,31 @@ def type_with_limit(limit: int | float, array: Any, lowest: int | float, highest
     return array.astype(np.float64)
 
 
+def refuse_two_lowest(entries: Any, maximize: bool) -> None:
+    """Raises if -2**63 is maximized beside 1 - 2**63, from which `minimised` does not tell it."""
+    if maximize and entries.dtype == np.int64 and bool((entries == -(2**63)).any() & (entries == 1 - 2**63).any()):
+        raise InvalidInput(
+            "cost must not hold both -2**63 and 1 - 2**63 when maximizing: int64 does not hold their negations; add 1 "
+            "to all costs, which changes no answer"
+        )
+
+
 def sums_fit(lowest: int | float, highest: int | float, dtype: np.dtype[Any], pairs: int) -> bool:
     """Whether sums stay in the range of the duals' type."""
     spread, largest = highest - lowest, max(-lowest, highest)
     if dtype.kind == "i":
         return SPREADS * spread + largest < INFINITE_INTEGER
     return math.isfinite((SPREADS + 8 * pairs) * spread + pairs * largest)
+
+
+def way_to_smaller_sums(without_offset: int) -> str:
+    """What to do if sums of integers could overflow. float64 would make costs equal that differ by little."""
+    if without_offset < INFINITE_INTEGER:
+        return "subtract the least cost from all costs and from the cost_limit, which changes no answer"
+    return (
+        "divide by a common factor, or, if the differences that float64 rounds away do not matter (beyond 2**53), use "
+        "cost.astype(np.float64)"
+    )
 
 
 def refuse_overflow(lowest: int | float, highest: int | float, dtype: np.dtype[Any], pairs: int) -> None:
@@ -272,8 +291,7 @@ def refuse_overflow(lowest: int | float, highest: int | float, dtype: np.dtype[A
     if dtype.kind == "i":
         raise InvalidInput(
             f"sums of these costs could overflow int64: {SPREADS} * (highest - lowest) + the largest magnitude must be "
-            f"below 2**63 - 1; got {SPREADS} * {spread} + {largest}; divide by a common factor, or, if the differences "
-            "that float64 rounds away do not matter (beyond 2**53), use cost.astype(np.float64)"
+            f"below 2**63 - 1; got {SPREADS} * {spread} + {largest}; {way_to_smaller_sums((SPREADS + 1) * int(spread))}"
         )
     raise InvalidInput(
         f"sums of these costs could overflow float64: highest - lowest is {spread}, the largest magnitude {largest}; "

@@ -28,6 +28,7 @@ from .limits import (
     minimised,
     number_of,
     type_with_limit,
+    way_to_smaller_sums,
     without_nan,
 )
 from .networks import Sides, sides_of
@@ -605,9 +606,8 @@ def _refuse_overflow(lowest: int | float, highest: int | float, dtype: np.dtype[
     if dtype.kind == "i" and _largest_sum(lowest, highest, pairs) >= 2**63 - 1:
         raise InvalidInput(
             f"sums of these costs could overflow int64: ({SPREADS} + 8 * pairs) * (highest - lowest) + the largest "
-            f"magnitude must be below 2**63 - 1; got ({SPREADS} + 8 * {pairs}) * {spread} + {largest}; divide by "
-            "a common factor, or, if the differences that float64 rounds away do not matter (beyond 2**53), use "
-            "cost.astype(np.float64)"
+            f"magnitude must be below 2**63 - 1; got ({SPREADS} + 8 * {pairs}) * {spread} + {largest}; "
+            f"{way_to_smaller_sums((spreads + 1) * int(spread))}"
         )
     if dtype.kind == "f" and not math.isfinite(spreads * spread + pairs * largest):
         raise InvalidInput(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import namespace
-from .limits import INFINITE_INTEGER, SPREADS
+from .limits import INFINITE_INTEGER, SPREADS, refuse_two_lowest
 
 # How many times the rests of a row a value must be, at least. Twice the differences of rests and the duals of rests are
 # below that: duals grow with the reward of columns that must be used, up to four times the rests of a row.
@@ -31,7 +31,7 @@ class Split(NamedTuple):
 def split_values(values: Any, allowed: Any, rows: int) -> Split | None:
     """The split by the first value that leaves room: magnitudes have a gap below it, or none lies below it."""
     xp = namespace(values)
-    magnitudes = abs(values[allowed])
+    magnitudes = _magnitudes(values[allowed])
     magnitudes = magnitudes[magnitudes > 0]
     if not magnitudes.size:
         return None
@@ -48,9 +48,14 @@ def split_values(values: Any, allowed: Any, rows: int) -> Split | None:
     return None
 
 
+def _magnitudes(values: Any) -> Any:
+    """The numbers without signs; 2**63 - 1 for -2**63, whose magnitude int64 does not hold."""
+    return abs(values.clip(1 - 2**63, None) if values.dtype.kind == "i" else values)
+
+
 def split_by(xp: Any, values: Any, value: int | float) -> Split | None:
     """The nearest multiples of the value, and the rests: the remainder of a division is exact, of floats too."""
-    if float(abs(values).max()) / value > MOST_TIERS:
+    if float(_magnitudes(values).max()) / value > MOST_TIERS:
         return None
     rests = xp.fmod(values, value)
     half = value / 2 if values.dtype.kind == "f" else value // 2
@@ -67,23 +72,13 @@ def splits_into_fitting(costs: Any) -> Split | None:
     """The first split of costs whose sums overflow, if splitting leads to rests that do not overflow."""
     if costs.limit is not None:
         return None
+    refuse_two_lowest(costs.array if hasattr(costs, "array") else costs.data, costs.maximize)
     values = costs.minimised()
     allowed, rows = abs(values) != math.inf, min(costs.shape)
     first = split = split_values(values, allowed, rows)
-    if split is None or max(-costs.lowest, costs.highest) >= 2**63 and _are_mixed(costs, values, split.value):
-        return None
     while split is not None and not fit(costs, split.most, rows):
         split = split_values(split.rests, allowed, rows)
     return None if split is None else first
-
-
-def _are_mixed(costs: Any, values: Any, value: int | float) -> bool:
-    """Whether -2**63, which is read as its neighbour, is not the only cost that counts as a multiple of the big number.
-
-    Then an answer would depend on how often it has -2**63.
-    """
-    entries = costs.array if hasattr(costs, "array") else costs.data
-    return value < INFINITE_INTEGER or bool((entries[abs(values) == INFINITE_INTEGER] != -(2**63)).any())
 
 
 def fit(costs: Any, most: int | float, rows: int) -> bool:

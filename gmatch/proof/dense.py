@@ -94,7 +94,7 @@ def verify_dense_assignment(cost: Any, assignment: Assignment, strict: bool) -> 
 
 def _tiered_parts(costs: DenseCosts, exact: ExactDuals, cover: Any, matches: Any, pair_costs: Any) -> list[TieredPart]:
     """The problem, or its two parts if there is a cover; `matches` and `pair_costs` are as of `costs.array`."""
-    exact = exact.turned() if costs.transposed else exact
+    exact = exact.turned(cover is not None) if costs.transposed else exact
     every = namespace(costs.array).arange
     rows, columns = (every(length) for length in costs.array.shape)
     if cover is None:

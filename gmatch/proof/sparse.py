@@ -121,9 +121,8 @@ def _tiered_parts(costs: SparseCosts, exact: ExactDuals, cover: Any, matched: An
         exact = exact.turned() if by_columns else exact
         return [_tiered_part(costs, by_columns, sides, exact, matched[by_columns])]
     others = all_others(cover[1], len(columns)), all_others(cover[0], len(rows))
-    ours = costs.transposed
-    one = part_of(exact, int(ours), cover[0], others[0])
-    two = part_of(exact, int(not ours), others[1], cover[1]).turned()
+    one = part_of(exact, 0, cover[0], others[0])
+    two = part_of(exact, 1, others[1], cover[1]).turned()
     return [
         _tiered_part(costs, False, (cover[0], others[0]), one, matched[0]),
         _tiered_part(costs, True, (cover[1], others[1]), two, matched[1]),

@@ -173,6 +173,10 @@ def test_missing_cells() -> None:
         ("x,y,z\na,4\n", r"names 3 columns; line 2 has 2 costs|line 2 has 2 cells"),
         ('"1,234",2\n3,4\n', r"line 1, column 1; got '1,234'; write a number without separators of thousands"),
         ("1.234,5;2\n3;4\n", r"line 1, column 1; got '1.234,5'; write a number without separators of thousands"),
+        ('"1,000","2,000"\n"3,000","500"\n', r"line 1, column 1; got '1,000'; write a number without separators of"),
+        ("$4,$1\n$2,$0\n", r"line 1, column 1; got '\$4'; write a number without separators of thousands and units"),
+        ("40%,10\n20%,0\n", r"line 1, column 1; got '40%'; write a number without separators of thousands and units"),
+        ("1e400,1\n1,inf\n", r"line 1, column 1; got '1e400'; float64 does not hold it; write inf"),
         ("1.5;2,5\n3;4\n", r"line 1, column 2; got '2,5'"),
         ("4,5 1,2\n3,4 1,1\n", r"line 1, column 2; got '5 1'"),
         ("4,1_0\n2,3\n", r"line 1, column 2; got '1_0'"),
@@ -249,3 +253,21 @@ def test_plain_and_careful_reading_agree() -> None:
         quoted = "\n".join(separator.join(f'"{number}"' for number in row) for row in costs.tolist())
         first, second = (read_table(text.encode(), "file") for text in (plain, quoted))
         assert isinstance(first, Table) and np.array_equal(first.costs, second.costs)
+
+
+def test_bars_separate_cells() -> None:
+    assert read_table(b"4|1|3\n2|0|5\n", "bars.csv").costs.tolist() == [[4, 1, 3], [2, 0, 5]]
+    named = read_table(b"|x|y\na|4|1,5\nb|2|0\n", "bars.csv")
+    assert (named.costs.tolist(), named.row_labels, named.col_labels) == ([[4, 1.5], [2, 0]], ["a", "b"], ["x", "y"])
+
+
+def test_names_that_hold_digits_are_names() -> None:
+    for names in (
+        ["10.0.0.1", "10.0.0.2"],
+        ["2024-01-02", "2024-01-03"],
+        ["1st", "2nd"],
+        ["a1", "a2"],
+        ["12:30", "12:45"],
+    ):
+        text = "".join(f"{name};{row};7\n" for row, name in enumerate(names))
+        assert read_table(text.encode(), "names.csv").row_labels == names

@@ -34,10 +34,10 @@ SmallRange<Dual> minimised(const CostRange<Cost>& range, const SmallCall& call) 
 
 // Whether the duals need the second look of gmatch/assignment/tiers.py.
 template <class Cost, class Dual>
-bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, Dual lowest, Dual highest) {
+bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, Dual lowest) {
   const double largest =
       std::max(largest_magnitude(result.u, costs.num_rows), largest_magnitude(result.v, costs.num_columns));
-  return duals_hide_costs(costs.num_rows, largest, lowest, highest, [&](Vertex row) {
+  return duals_hide_costs(costs.num_rows, largest, lowest, [&](Vertex row) {
     return costs.costs[row * costs.row_stride + result.row_match[row] * costs.column_stride];
   });
 }
@@ -101,7 +101,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
         words.clear();  // the solution of the lowered costs is none of these costs
         with_choice = 0;
         if (solve_as_stored(costs, options, result, counted) < fewer) return false;
-        if (!exact && hides_costs(costs, result, of_costs.lowest, of_costs.highest) &&
+        if (!exact && hides_costs(costs, result, of_costs.lowest) &&
             solve_tiers(nullptr) == TierOutcome::open) {
           return false;
         }
@@ -109,7 +109,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
       const bool are_settled = !words.empty();
       // Duals have parts only if one number hides costs, or if sums could overflow. That holds without lowered costs, too.
       const bool may_go = is_lowered && are_settled && lowered.sums_are_finite();
-      if (may_go && !hides_costs(costs, result, of_costs.lowest, of_costs.highest)) words.clear();
+      if (may_go && !hides_costs(costs, result, of_costs.lowest)) words.clear();
       return are_settled || is_settled(costs);
     } else {
       return solve_as_stored(costs, options, result, counted) == fewer && is_settled(costs);
@@ -163,7 +163,7 @@ bool solve_small(const SmallMatrix<Cost>& given, SmallCall call, Count* cells, s
     if (call.limit != nullptr && !call.limit->is_whole) return solve_with_fraction(given, range, call, cells, words);
   } else {
     const double largest = std::max(-static_cast<double>(range.lowest), static_cast<double>(range.highest));
-    call.overflows = call.limit == nullptr && !call.deterministic && largest > FAR_FROM_OVERFLOW<Cost>;
+    call.overflows = call.limit == nullptr && largest > FAR_FROM_OVERFLOW<Cost>;
   }
   return is_plain(range, call) && solve_plain(given, range, call, false, cells, words);
 }

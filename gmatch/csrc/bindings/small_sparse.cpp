@@ -158,11 +158,10 @@ class SmallSparseSolver {
     if (solver.solve(false, result.row_match, result.col_match, result.u, result.v) < fewer_) return false;
     if constexpr (!IS_INTEGER) {
       const double lowest = call_.maximize ? -range.highest : range.lowest;
-      const double highest = call_.maximize ? -range.lowest : range.highest;
       const double largest =
           std::max(largest_magnitude(result.u, lines.num_lines), largest_magnitude(result.v, lines.num_places));
       const auto cost_of = [&](Vertex row) { return lines.entry(row, result.row_match[row]); };
-      if (duals_hide_costs(lines.num_lines, largest, lowest, highest, cost_of)) return false;
+      if (duals_hide_costs(lines.num_lines, largest, lowest, cost_of)) return false;
     }
     found.note_pairs(call_.rows, [&](Vertex row, Vertex column) {
       return transposed ? lines.entry(column, row) : lines.entry(row, column);

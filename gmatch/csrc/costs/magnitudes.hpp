@@ -33,16 +33,20 @@ bool duals_may_hide_costs(Vertex rows, double largest_dual, double lowest, const
   return false;
 }
 
-// `cost_of(row)` is the cost of a row's pair; all finite costs of the minimisation form lie from `lowest` to `highest`. A
-// cost of zero counts only where others are lower, but not by more than the rounding.
+// `cost_of(row)` is the cost of a row's pair; no cost of the minimisation form is below `lowest`. A cost of zero counts only
+// where others are lower, but not by more than the rounding. The pairs that cost the most are told by the pairs, not by the
+// matrix: a second, larger number may stand for "not" in entries that no pair takes.
 template <class CostOf>
-bool duals_hide_costs(Vertex rows, double largest_dual, double lowest, double highest, const CostOf& cost_of) {
-  const double greatest = std::max(-lowest, highest);
+bool duals_hide_costs(Vertex rows, double largest_dual, double lowest, const CostOf& cost_of) {
+  if (!duals_may_hide_costs(rows, largest_dual, lowest, cost_of)) return false;
   const double hidden = largest_dual / (HIDES * (rows + 1.0));
+  const auto magnitude_of = [&](Vertex row) { return std::abs(static_cast<double>(cost_of(row))); };
+  double greatest = 2 * hidden;  // so that no pair that is hidden counts as one of the greatest
+  for (Vertex row = 0; row < rows; ++row) greatest = std::max(greatest, magnitude_of(row));
   const bool zero_counts = lowest < 0 && -lowest < hidden;
   Count num_hidden = 0, num_greatest = 0, num_nothing = 0;
   for (Vertex row = 0; row < rows; ++row) {
-    const double cost = std::abs(static_cast<double>(cost_of(row)));
+    const double cost = magnitude_of(row);
     num_hidden += cost < hidden && (cost > 0 || zero_counts);
     num_greatest += cost >= greatest / 2;
     num_nothing += cost == 0 && !zero_counts;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -26,35 +27,55 @@ struct PairList {
   }
 };
 
-// The pairs that are tight for exact duals, which prove an assignment to be a cheapest one; and the columns that may stay free.
-struct TightPairs {
+// Pairs, of which some make other cheapest assignments, and the columns that may stay free.
+struct NearPairs {
   PairList pairs;
+  std::vector<bool> are_tight;  // for each pair, whether its slack is exactly 0
   std::vector<bool> may_leave;  // [num_columns]
+  bool all_are_tight = true;    // with v = 0 of all columns that may stay free
 };
 
-// False if the duals do not prove that, or are not exact. Knuth's TwoSum finds what a difference loses by rounding.
+// Lists the pairs that all cheapest assignments consist of, and others whose slack is as small; see only_optimum.hpp. False if
+// the duals do not prove that. Knuth's TwoSum finds what a difference loses by rounding.
 template <class Rows, class Dual>
-bool list_tight_pairs(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used,
-                      TightPairs& found) {
+bool list_near_pairs(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used,
+                     NearPairs& found) {
+  constexpr bool IS_INTEGER = std::numeric_limits<Dual>::is_integer;
   const Vertex num_rows = rows.num_rows(), num_columns = rows.num_columns();
-  const bool may_stay_free = num_rows < num_columns;
+  const auto size_of = [](Dual number) { return number < 0 ? -number : number; };
+  Dual all_lost = 0, reach = 0, rounding = 0;
+  if constexpr (!IS_INTEGER) {
+    constexpr double EPSILON = std::numeric_limits<double>::epsilon(), MORE = 1.001;
+    Dual scale = 0;
+    for (Vertex j = 0; j < num_columns; ++j) scale = std::max(scale, size_of(result.v[j]));
+    for (Vertex row = 0; row < num_rows; ++row) {
+      const Vertex column = result.row_match[row];
+      scale = std::max(scale, size_of(result.u[row]));
+      all_lost += size_of((static_cast<Dual>(rows.at(row, column)) - result.u[row]) - result.v[column]);
+    }
+    all_lost = MORE * all_lost + 8 * EPSILON * (Count{num_rows} + num_columns) * scale;
+    reach = 8 * all_lost;
+    rounding = 8 * EPSILON * (scale + reach);
+  }
   found.may_leave.assign(num_columns, false);
   std::vector<bool> is_free(num_columns, true);
   for (Vertex row = 0; row < num_rows; ++row) is_free[result.row_match[row]] = false;
-  for (Vertex j = 0; j < num_columns && may_stay_free; ++j) {
+  for (Vertex j = 0; j < num_columns && num_rows < num_columns; ++j) {
     if (!must_be_used.empty() && must_be_used[j]) continue;
     const Dual v = result.v[j];
     if (v > 0 || (is_free[j] && v != 0)) return false;
-    found.may_leave[j] = v == 0;
+    found.may_leave[j] = -v <= reach;
+    found.all_are_tight = found.all_are_tight && (v == 0 || -v > reach);
   }
   const auto minus = [](Dual a, Dual b, Dual& lost) {
     const Dual difference = a - b;
-    if constexpr (!std::numeric_limits<Dual>::is_integer) {
+    if constexpr (!IS_INTEGER) {
       const Dual back = difference - a;
       lost += std::abs((a - (difference - back)) - (b + back));
     }
     return difference;
   };
+  Dual below = 0;
   Poll poll;
   for (Vertex row = 0; row < num_rows; ++row) {
     const auto* entries = rows.entries(row);
@@ -65,15 +86,16 @@ bool list_tight_pairs(Rows rows, const ShortestPathResult<Dual>& result, const s
       if (!(cost < beyond_all(Dual{}))) continue;
       Dual lost = 0;
       const Dual slack = minus(minus(cost, result.u[row], lost), result.v[j], lost);
-      // A slack that is far larger than all lost parts is above 0 in any case.
-      if (slack < 0 || (lost != 0 && slack <= 4 * lost)) return false;
-      if (slack != 0) continue;
+      if (!(slack <= reach + rounding)) continue;
+      below += slack < 0 ? -slack : 0;
       found.pairs.add(row, j);
+      found.are_tight.push_back(slack == 0 && lost == 0);
+      found.all_are_tight = found.all_are_tight && found.are_tight.back();
       has_own = has_own || j == result.row_match[row];
     }
     if (!has_own) return false;
   }
-  return true;
+  return all_lost + below <= reach;
 }
 
 class NamedOptimum {
@@ -107,6 +129,11 @@ class NamedOptimum {
     }
     pairs_ = std::move(kept);
     return static_cast<Vertex>(std::count(has_choice.begin(), has_choice.end(), true));
+  }
+
+  // After drop_what_is_sure: whether a column is free, or stays free in another assignment.
+  bool may_be_left(Vertex column) const {
+    return may_leave_[column] && component_[mates_[column]] == component_[free()];
   }
 
   // Returns how many rows had a choice; NONE if they are too many for sums of marks. name_of(row, column) is the number that the
@@ -261,15 +288,38 @@ class NamedOptimum {
   std::vector<Vertex> ends_, component_;
 };
 
-// Makes a cheapest assignment the one that the rule names, and counts the rows that had a choice. False if its duals are not
-// exact.
+// Leaves the pairs of which other cheapest assignments consist. These make cycles. A pair whose slack is not exactly 0, but may
+// be by rounding, is most often on no cycle. False if one is: then these duals do not tell whether it belongs to the others.
+inline bool keep_tight_pairs(Vertex num_rows, Vertex num_columns, NearPairs& near, Vertex* row_match) {
+  if (near.all_are_tight) return true;
+  const Count size = near.pairs.size();
+  const std::unique_ptr<bool[]> is_kept(new bool[size]);
+  NamedOptimum on_cycles(num_rows, num_columns, near.pairs, near.may_leave, row_match);
+  on_cycles.drop_what_is_sure(is_kept.get());
+  PairList kept;
+  for (Count k = 0; k < size; ++k) {
+    if (!is_kept[k]) continue;
+    if (!near.are_tight[k]) return false;
+    kept.add(near.pairs.rows[k], near.pairs.columns[k]);
+  }
+  near.pairs = std::move(kept);
+  for (Vertex j = 0; j < num_columns; ++j) near.may_leave[j] = on_cycles.may_be_left(j);
+  return true;
+}
+
+// Makes a cheapest assignment the one that the rule names, and counts the rows that had a choice. False if its duals do not tell
+// which assignments are as cheap.
 template <class Rows, class Dual, class NameOf>
 bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used, const NameOf& name_of,
                  Count& with_choice) {
-  TightPairs tight;
-  if (!list_tight_pairs(rows, result, must_be_used, tight)) return false;
+  NearPairs near;
   const Vertex num_rows = rows.num_rows(), num_columns = rows.num_columns();
-  NamedOptimum named(num_rows, num_columns, std::move(tight.pairs), std::move(tight.may_leave), result.row_match);
+  if (!list_near_pairs(rows, result, must_be_used, near)) return false;
+  if (!keep_tight_pairs(num_rows, num_columns, near, result.row_match)) return false;
+  for (Vertex j = 0; j < num_columns; ++j) {
+    if (near.may_leave[j] && result.v[j] != 0) return false;
+  }
+  NamedOptimum named(num_rows, num_columns, std::move(near.pairs), std::move(near.may_leave), result.row_match);
   with_choice = named.decide(name_of, 0);
   if (with_choice == NONE) return false;
   std::fill_n(result.col_match, num_columns, NONE);

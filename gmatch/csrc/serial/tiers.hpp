@@ -55,7 +55,7 @@ class TierSolver {
   TierOutcome solve() {
     while (!is_exact()) {
       const Added added = add_tier();
-      if (added == Added::NO_VALUE && duals_exceed_costs() && hides() && !is_proven()) return TierOutcome::open;
+      if (added == Added::NO_VALUE && hides() && !is_proven(sum_of_pairs())) return TierOutcome::open;
       if (added == Added::NO_VALUE) break;
       if (added == Added::NO_DUALS) return TierOutcome::open;
       if (!hides()) break;
@@ -105,7 +105,7 @@ class TierSolver {
     const auto rest_of = [&](Vertex row) { return pair_rests_[row]; };
     if (!duals_may_hide_costs(num_rows_, largest, lowest_, rest_of)) return false;
     if (!has_range_) find_range();
-    return duals_hide_costs(num_rows_, largest, lowest_, highest_, rest_of);
+    return duals_hide_costs(num_rows_, largest, lowest_, rest_of);
   }
   void find_range() {
     lowest_ = FAR;
@@ -120,11 +120,30 @@ class TierSolver {
     has_range_ = true;
   }
 
-  // Whether the duals lose more by rounding than the sum of the costs of all pairs: see gmatch/assignment/tiers.py.
-  bool duals_exceed_costs() const {
+  // What the pairs cost in sum, without their signs and without numbers that stand for "not": see _sum_of_pairs in
+  // gmatch/assignment/exact.py.
+  double sum_of_pairs() {
+    double most = largest_magnitude(pair_rests_.data(), num_rows_), least_for_not = FAR;
+    for (double next = largest_pair_below(most); next >= 0 && is_repeated(most); next = largest_pair_below(most)) {
+      if (leaves_room(most, next)) least_for_not = most;
+      most = next;
+    }
     double sum = 0;
-    for (const double rest : pair_rests_) sum += std::abs(rest);
-    return largest_dual_ > sum;
+    for (const double rest : pair_rests_) sum += std::abs(rest) < least_for_not ? std::abs(rest) : 0;
+    return sum;
+  }
+  double largest_pair_below(double cost) const {
+    double largest = -1;
+    for (const double rest : pair_rests_) largest = std::max(largest, std::abs(rest) < cost ? std::abs(rest) : -1);
+    return largest;
+  }
+  bool is_repeated(double cost) {
+    Count found = 0;
+    for (Vertex row = 0; row < num_rows_ && found < 2; ++row) {
+      const double* rests = scan(row);
+      for (Vertex j = 0; j < num_columns_; ++j) found += std::abs(rests[j]) == cost;
+    }
+    return found >= 2;
   }
 
   // Whether all costs are multiples of a number above the rounding of the duals: then no digit is lost.
@@ -139,17 +158,17 @@ class TierSolver {
   }
 
   // Whether v prove the pairs the cheapest up to the last digits of the sum of what they cost: is_proven of
-  // gmatch/assignment/exact.py, in numbers of twice the digits.
-  bool is_proven() {
+  // gmatch/assignment/exact.py, in numbers of twice the digits. The proof may fail only if a dual is more than the sum.
+  bool is_proven(double sum) {
+    if (largest_dual_ <= sum) return true;
     constexpr double LAST_DIGITS = 4 * EPSILON;
     const double* v = result_.v;
-    double sum = 0, gap = 0;
+    double gap = 0;
     for (Vertex row = 0; row < num_rows_; ++row) {
       const double* rests = scan(row);
       const auto of_pair = TierScan::difference<1>(pair_rests_[row], v[result_.row_match[row]]);
       if (!(std::abs(of_pair.rounded) < FAR)) return false;  // another thread has changed the costs
       gap += TierScan::largest_gap(rests, v, of_pair, num_columns_);
-      sum += std::abs(pair_rests_[row]);
     }
     for (Vertex j = 0; j < num_columns_ && num_rows_ < num_columns_; ++j) {
       if (result_.col_match[j] == NONE) gap += std::abs(v[j]);
