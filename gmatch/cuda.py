@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -151,6 +152,27 @@ def is_capturing() -> bool:
 def finish_work() -> None:
     """Waits until the current GPU has done what this thread has asked of it."""
     module().cuda.get_current_stream().synchronize()
+
+
+# Numbers of CUDA's libraries: float32; sums in float32, never in a shorter type; the library's choice of a program.
+REAL_32, COMPUTE_32_PEDANTIC, GEMM_DEFAULT = 0, 69, -1
+# What products are multiplied by, and what the former content of their memory is: the library reads numbers of the host.
+_ONE, _ZERO = (ctypes.c_float(number) for number in (1.0, 0.0))
+
+
+def product_into(x: Any, y: Any, out: Any) -> None:
+    """Writes all products of rows of x with rows of y to `out`. All are float32 in C order, and sums are of float32.
+
+    CuPy's own product may take shorter numbers, if the environment says so.
+    """
+    libraries, (rows, coordinates), columns = module().cuda, x.shape, len(y)
+    cublas, one, zero = libraries.cublas, ctypes.addressof(_ONE), ctypes.addressof(_ZERO)
+    # The library counts columns first, so it sees x, y and `out` turned.
+    cublas.gemmEx(
+        libraries.device.get_cublas_handle(), cublas.CUBLAS_OP_T, cublas.CUBLAS_OP_N, columns, rows, coordinates, one,
+        y.data.ptr, REAL_32, coordinates, x.data.ptr, REAL_32, coordinates, zero, out.data.ptr, REAL_32, columns,
+        COMPUTE_32_PEDANTIC, GEMM_DEFAULT,
+    )  # fmt: skip
 
 
 def csr_matrix(entries: Any, rows: Any, columns: Any, shape: tuple[int, int]) -> Any:

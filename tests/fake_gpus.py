@@ -102,6 +102,23 @@ class FakePairs(FakePasses):
         return super().overpriced(rows, u, v, depth)._replace(bounds=fake_cupy.fake(least))
 
 
+class FakeBounds(FakePairs):
+    """The passes over pairs of points of many coordinates, which number pairs in the whole problem."""
+
+    unit, rows_seen = 2.0, 0
+
+    def overpriced(self, rows, u, v, depth):
+        return super().overpriced(rows, u, v, depth)._replace(bounds=None)
+
+    def overpriced_and_least(self, rows, u, v, depth):
+        picks = FakePairs.overpriced(self, rows, u, v, depth)
+        return picks, picks.bounds
+
+    def rough(self, rows):
+        costs, _, maximize, _, _ = self._given
+        return fake_cupy.fake((costs[rows] * (-1 if maximize else 1) / self.unit).astype(np.float32))
+
+
 class FakePoints:
     """The program that fills windows of points."""
 
@@ -112,6 +129,10 @@ class FakePoints:
     def costs(self, rows):
         numbers = np.arange(self._costs.shape[0])[rows]
         return fake_cupy.fake(self._costs.of_pairs(numbers[:, None], np.arange(self._costs.shape[1])))
+
+    def bounds(self, centre, asked):
+        maximize, limit, _ = asked
+        return FakeBounds(self.costs(slice(None)), np.float64, maximize, limit, 1)
 
     def passes(self, rows, maximize, limit):
         return FakePairs(self.costs(rows), np.float64, maximize, limit, 1)

@@ -340,9 +340,23 @@ POINT_PASSES = Program(
     title="point-passes-{metric}-{coordinates}",
     rows=(METRICS, COORDINATES),
 )
+POINT_BOUNDS = Program(
+    source="programs/point_bounds.cu",
+    entries=dict.fromkeys(
+        (
+            "price_bounds_grid", "overpriced_bounds_grid", "costs_by_places_grid", "round_duals_grid", "largest_grid",
+            "factors_grid", "finish_window_grid", "bounds_of_window_grid",
+        ),
+        "512",
+    ),
+    structs=("PointPairs", "PointWindow"),
+    macros={"TERMS": "{terms}"},
+    title="point-bounds-{metric}",
+    rows=(METRICS,),
+)  # fmt: skip
 PROGRAMS = (
     MATCH, ASSIGN, ASSIGN_BATCH, ASSIGN_CORE, ASSIGN_SPARSE, BLOCK_PASSES, MUNKRES, INSPECT_COSTS, ROWS, POINT_COSTS,
-    POINT_PASSES,
+    POINT_PASSES, POINT_BOUNDS,
 )  # fmt: skip
 
 

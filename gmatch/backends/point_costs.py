@@ -32,23 +32,34 @@ class PointsOnGPU:
     """
 
     def __init__(self, x: Any, y: Any, metric: str, p: float | None) -> None:
-        self._x, self._y = cupy.asarray(x), cupy.ascontiguousarray(cupy.asarray(y).T)
+        self._x, self._y = cupy.asarray(x), cupy.asarray(y)
         self._metric, self._p = metric, p or 0.0
         self._device = cupy.cuda.Device()
+
+    @cached_property
+    def _turned(self) -> Any:
+        """The coordinates of y one after the other."""
+        return cupy.ascontiguousarray(self._y.T)
 
     def costs(self, rows: Any) -> Any:
         """What some x cost with all y: float64, as `PointCosts.of_pairs` says. `rows` is a slice, or numbers."""
         x = self._x[rows] if isinstance(rows, slice) else self._x[cupy.asarray(rows)]
-        made = cupy.empty((len(x), self._y.shape[1]), np.float64)
+        made = cupy.empty((len(x), len(self._y)), np.float64)
         kernel = entry_point(POINT_COSTS, "point_costs_grid", self._device.id, metric=self._metric)
         words = Words(0)
         window = POINT_WINDOW.pack(
-            x=x.data.ptr, y=self._y.data.ptr, costs=made.data.ptr, num_rows=len(x), num_columns=made.shape[1],
+            x=x.data.ptr, y=self._turned.data.ptr, costs=made.data.ptr, num_rows=len(x), num_columns=made.shape[1],
             dimension=x.shape[1], p=self._p,
         )  # fmt: skip
         blocks = self._device.attributes["MultiProcessorCount"]
         kernel((blocks,), (GRID_BLOCK_SIZE,), (window, words.arrivals))
         return made
+
+    def bounds(self, centre: Any, asked: tuple[bool, float | None, float]) -> Any:
+        """The passes over pairs by bounds, for any number of coordinates: see `BoundPasses`."""
+        from .point_bounds import BoundPasses
+
+        return BoundPasses((self._x, self._y), centre, (self._metric, self._p), asked)
 
     def passes(self, rows: slice, maximize: bool, limit: float | None) -> PointPasses:
         """Passes over the pairs of some x and all y, if there are few coordinates."""
@@ -60,7 +71,7 @@ class PointsOnGPU:
         """Points of a number of coordinates that there is a program for, and the boxes of the columns."""
         coordinates = self._x.shape[1]
         more = next(size for size in DIMENSIONS if size >= coordinates) - coordinates
-        x, y = cupy.pad(self._x, ((0, 0), (0, more))), cupy.pad(self._y, ((0, more), (0, 0)))
+        x, y = cupy.pad(self._x, ((0, 0), (0, more))), cupy.pad(self._turned, ((0, more), (0, 0)))
         in_tiles = cupy.pad(y, ((0, 0), (0, -y.shape[1] % TILE)), mode="edge").reshape(len(y), -1, TILE)
         return x, y, cupy.stack([in_tiles.min(axis=2), in_tiles.max(axis=2)], axis=1)
 

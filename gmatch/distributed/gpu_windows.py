@@ -35,7 +35,7 @@ from .gpu_prices import prices_on_gpu
 from .lap import result_of
 from .margins import Margins
 from .part import Cut, MatrixPart, Part, Places
-from .point_windows import PointBlock
+from .point_windows import SQUARES, PointBlock, middle
 from .ranks import Ranks, one_rank
 from .window_passes import Tile, WindowPasses
 from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_enough
@@ -46,6 +46,8 @@ from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_e
 MOST_AUCTIONS, PART_UNKNOWN = 6, 64
 # The begin of CuPy's message if the memory of a GPU is full. The text of an error is all that ranks send of it.
 OF_CUPY = "Out of memory allocating"
+# Rows of a sample of points of many coordinates: 2 kB a column.
+MOST_SAMPLED = 512
 # The `Depth.times` with which passes pick the most entries, up to 128 a row.
 MOST_PICKED = 2
 REASON = "windows of rows that come to the GPU in each pass: few entries of them are searched"
@@ -90,7 +92,7 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
     result.stats.update(
         method="core" if reason == REASON else "classical", reason=found.reason or reason,
         initial="given" if duals is not None else "reduce", backend="gpu", team="windows", threads=1, start_size=0,
-        passes=-(-windows.rows_seen // max(1, windows.shape[0])), windows=windows.windows_read, seconds=seconds,
+        passes=-(-part.rows_seen // max(1, windows.shape[0])), windows=windows.windows_read, seconds=seconds,
         **found.stats(),
     )  # fmt: skip
     return result.moved(mover_to(costs.lies_on if isinstance(costs, PointCosts) else "cpu"))
@@ -169,6 +171,7 @@ class GpuWindowPart(MatrixPart):
         self.passes: Any = self._over_windows(block.limit)
         self._uncut = self._over_windows(getattr(block, "cut", None))
         self._pairs: Any = None
+        self.bounds: Any = None  # passes over pairs of points of many coordinates
         self.coarse: Coarse | None = None
         self.picked: Places | None = None  # the pairs of the core whose auction gave the duals
         if isinstance(windows, FilledWindows) and windows.by_pairs:
@@ -176,11 +179,18 @@ class GpuWindowPart(MatrixPart):
             self._pairs = WindowPasses(
                 self, self._tiles_of_pairs, lambda rows: passes_of(rows, *options), self._minimised
             )
+        elif isinstance(windows, FilledWindows) and min(shape):
+            self._pairs = self.bounds = bounds_of(windows, block)
 
     @property
     def for_core(self) -> Any:
-        """Passes over windows; or over the pairs of points of few coordinates, which no window holds."""
+        """Passes over windows; or over pairs of points, whose costs no window holds."""
         return super().for_core if self._pairs is None else self._pairs
+
+    @property
+    def rows_seen(self) -> int:
+        """How many rows passes have read so far."""
+        return self._windows.rows_seen + (0 if self.bounds is None else self.bounds.rows_seen)
 
     def _tiles_of_pairs(self, numbers: Any) -> Iterator[Tile]:
         windows: Any = self._windows
@@ -237,6 +247,8 @@ class GpuWindowPart(MatrixPart):
         return to_host(-found if self.block.maximize else found).astype(self.block.dtype)
 
     def allowed_outside(self, rows: Any, inside: Any) -> int:
+        if self.bounds is not None:  # all pairs of points are allowed
+            return len(rows) * int((~inside).sum())
         numbers, number = to_host(rows), 0
         for tile in self.tiles(numbers):
             first, end = np.searchsorted(numbers, (tile.rows.start, tile.rows.stop)).tolist()
@@ -251,7 +263,8 @@ class GpuWindowPart(MatrixPart):
         None if the costs are no points of few coordinates, if columns may stay free, and if `Coarse.of` has none.
         """
         windows: Any = self._windows
-        if self._pairs is None or self.limit is not None or self.shape[0] < self.shape[1]:
+        few = self._pairs is not None and self.bounds is None
+        if not few or self.limit is not None or self.shape[0] < self.shape[1]:
             return None
         self.coarse = Coarse.of(windows.of)
         if self.coarse is None:
@@ -330,6 +343,8 @@ class GpuWindowPart(MatrixPart):
         block, unit = self.block, 1.0
         if isinstance(block, CheckedWindows):
             sample, unit = block.sample, block.unit
+        elif self.bounds is not None:
+            sample, unit = self.bounds.rough(slice(None, None, -(-self.shape[0] // MOST_SAMPLED))), self.bounds.unit
         else:
             windows: Any = self._windows
             costs = self._minimised(windows.sample(rows_of_sample(*self.shape, SAMPLED_ON_GPU // 2)))
@@ -347,6 +362,13 @@ class GpuWindowPart(MatrixPart):
 
     def _lies_by_columns(self) -> bool:
         return False
+
+
+def bounds_of(windows: FilledWindows, block: PointBlock) -> Any:
+    """Passes over the pairs of points of a problem by bounds."""
+    points = windows.of
+    centre = middle(points.x, points.y) if points.metric in SQUARES else np.zeros(points.x.shape[1])
+    return windows.points.bounds(centre, (block.maximize, block.limit, max(-points.lowest, points.highest)))
 
 
 # The passes that `core` calls, over windows.

@@ -77,6 +77,8 @@ class Part:
     def numbered(self, keys: Any) -> Any:
         """Places in the problem, from places row * columns + column in this part's costs; in the same order."""
         width = self.extent[1]
+        if self.extent == self.shape:
+            return keys
         if width == self.shape[1]:
             return keys + self.rows.start * width
         return (keys // width + self.rows.start) * self.shape[1] + keys % width + self.columns.start
