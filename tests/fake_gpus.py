@@ -9,7 +9,7 @@ import scipy.sparse
 import gmatch
 from gmatch import backends, cuda, small_gpu
 from gmatch.assignment.plan import FROM_MINIMA, Plan
-from gmatch.backends import cpu, point_costs, uploads
+from gmatch.backends import cpu, pair_lists, point_costs, uploads
 from gmatch.backends.block_passes import FarEdges, ForestState, HostPasses
 from gmatch.backends.protocol import AssignedBatch
 from gmatch.distributed import classical, core, gpu_windows, part
@@ -93,6 +93,10 @@ class FakePasses:
 class FakePairs(FakePasses):
     """The passes over pairs of points, which also tell what the pairs cost."""
 
+    def costs(self, places):
+        costs, _, maximize, limit, _ = self._given
+        return fake_cupy.fake(limits.minimised(costs.ravel()[on_host(places)], np.float64, maximize, limit))
+
     @staticmethod
     def _picks(picks):
         return picks._replace(places=fake_cupy.fake(picks.places), bounds=None, costs=fake_cupy.fake(picks.costs))
@@ -168,6 +172,7 @@ def pretend(setattr):
         part, "passes_of",
         lambda array, *options: (FakePasses if type(array) is fake_cupy.ndarray else passes_of)(array, *options),
     )  # fmt: skip
+    setattr(part, "lists_of", lambda device: pair_lists)
     setattr(core, "run", solve_on_host)
     setattr(gpu_windows, "bids_on", bid_on_host)
     setattr(small_gpu, "assign_one", lambda *_: None)

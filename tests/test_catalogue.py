@@ -70,7 +70,8 @@ def test_entry_points_are_as_they_are_listed(program: Program) -> None:
                 if not each.endswith("*") and each not in ("Count", "int", "double", "Dual", "COSTS::Dual")
             ]
             listed = iter(program.structs)
-            assert structs and all(struct in listed for struct in structs), name  # in their order
+            assert bool(structs) == bool(program.structs), name
+            assert all(struct in listed for struct in structs), name  # in their order
             taken.update(structs)
     assert taken == set(program.structs)
 

@@ -143,15 +143,6 @@ def passes_of(array: Any, dual_type: Any, maximize: bool, limit: int | float | N
     return HostPasses(array, dual_type, maximize, limit, threads)
 
 
-def listed(sizes: Any, columns: Any, most: int, width: int) -> Any:
-    """Places, row * columns + column, from a list of columns for each row, in the order of the lists."""
-    xp = namespace(sizes)
-    places = columns.reshape(-1, most) + xp.arange(len(sizes))[:, None] * width
-    if len(sizes) and int(sizes.min()) == most:
-        return places.ravel()
-    return places[xp.arange(most) < sizes[:, None]]
-
-
 class HostPasses:
     """The passes of `BlockPasses` on threads of the host."""
 

@@ -333,13 +333,17 @@ POINT_COSTS = Program(
 POINT_PASSES = Program(
     source="programs/point_passes.cu",
     entries=dict.fromkeys(
-        ("price_points_grid", "overpriced_points_grid", "least_of_points_grid", "costs_of_places_grid"), "512"
+        (
+            "price_points_grid", "overpriced_points_grid", "least_of_points_grid", "costs_of_places_grid",
+            "boxes_of_points_grid",
+        ),
+        "512",
     ),
     structs=("PointPairs",),
     macros={"TERMS": "{terms}", "COORDINATES": "{coordinates}"},
     title="point-passes-{metric}-{coordinates}",
     rows=(METRICS, COORDINATES),
-)
+)  # fmt: skip
 POINT_BOUNDS = Program(
     source="programs/point_bounds.cu",
     entries=dict.fromkeys(
@@ -354,9 +358,23 @@ POINT_BOUNDS = Program(
     title="point-bounds-{metric}",
     rows=(METRICS,),
 )  # fmt: skip
+PAIR_LISTS = Program(
+    source="programs/pair_lists.cu",
+    entries=dict.fromkeys(
+        (
+            "merge_pairs_grid", "make_rows_grid", "make_long_rows_grid", "count_unknown_grid", "place_pairs_grid",
+            "turn_pairs_grid",
+        ),
+        "512",
+    ),
+    structs=(),
+    macros={},
+    title="pair-lists",
+    rows=(({},),),
+)  # fmt: skip
 PROGRAMS = (
     MATCH, ASSIGN, ASSIGN_BATCH, ASSIGN_CORE, ASSIGN_SPARSE, BLOCK_PASSES, MUNKRES, INSPECT_COSTS, ROWS, POINT_COSTS,
-    POINT_PASSES, POINT_BOUNDS,
+    POINT_PASSES, POINT_BOUNDS, PAIR_LISTS,
 )  # fmt: skip
 
 

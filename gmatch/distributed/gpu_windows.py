@@ -48,8 +48,8 @@ MOST_AUCTIONS, PART_UNKNOWN = 6, 64
 OF_CUPY = "Out of memory allocating"
 # Rows of a sample of points of many coordinates: 2 kB a column.
 MOST_SAMPLED = 512
-# The `Depth.times` with which passes pick the most entries, up to 128 a row.
-MOST_PICKED = 2
+# The `Depth.times` with which passes pick the most entries, up to 128 a row, and with which auctions are held.
+MOST_PICKED, DEPTH_BY_AUCTIONS = 2, 0
 REASON = "windows of rows that come to the GPU in each pass: few entries of them are searched"
 
 
@@ -163,6 +163,7 @@ class GpuWindowPart(MatrixPart):
         Part.__init__(self, block, Cut(slice(0, shape[0]), slice(0, shape[1]), shape), "gpu")
         self.block, self.threads, self.share = block, 1, 1.0
         self.gap, self.excess = gap, None
+        self.offers_in_order = True
         self.holds_bids = self.dual_type is np.float64  # whole numbers keep their type
         self._offered: list[Places] = []
         if isinstance(block, CheckedWindows):
@@ -279,57 +280,61 @@ class GpuWindowPart(MatrixPart):
 
         This ends when few rows want a column that is not in the core.
         """
-        self._pick(v, self._wanted(v)[0])
+        self._pick(v)
         for _ in range(MOST_AUCTIONS):
-            assert self.picked is not None, "it was just picked"
-            keys, costs = self.picked
-            v = self._bid(keys, costs, v)
-            u, wanted = self._wanted(v)
-            known = keys[self.xp.minimum(self.xp.searchsorted(keys, wanted), len(keys) - 1)] == wanted
-            self._pick(v, u)
-            if int((~known).sum()) * PART_UNKNOWN <= self.shape[0]:
+            v = self._bid(v)
+            if self._pick(v) * PART_UNKNOWN <= self.shape[0]:
                 break
+        self.starts_near = True
         return v
 
-    def _wanted(self, v: Any) -> Any:
-        """The least cost - v of each row, and the place of a pair that has it."""
-        rows = self.all_rows()
-        u, nearest = self.for_core.least_of_rows(rows, self.here(v))
-        return u, rows.astype(np.int64) * self.shape[1] + nearest
+    def _pick(self, v: Any) -> int:
+        """Picks the best few pairs of each row by these duals; of few coordinates also of each column.
 
-    def _pick(self, v: Any, u: Any) -> None:
-        """Picks the best few pairs of each row and of each column by these duals. Pairs picked before stay."""
-        offers = [core.price(self, v, 0), *self._picked_by_columns(u)]
-        offers.append(self.pairs_of_centroids() if self.picked is None else self.picked)
-        keys, costs = (self.xp.concatenate(parts) for parts in zip(*offers, strict=True))
-        keys, first = self.xp.unique(keys, return_index=True)
-        self.picked, self.starts_near = (keys, costs[first]), True
+        Pairs picked before stay. Returns how many rows have a best pair that was not picked before.
+        """
+        offered, before, here = core.price(self, v, DEPTH_BY_AUCTIONS), self.picked, self.here(v)
+        self.picked, unknown, keys, more = None, self.shape[0], offered[0], iter(())
+        if before is not None:
+            unknown = self.lists.rows_that_want(offered, here, self.shape, before[0])
+            keys = self._with(keys, before[0])
+        elif self.bounds is None:
+            keys = self._with(keys, self.pairs_of_centroids())
+        del offered, before  # and what the pairs cost: it is computed again
+        if self.bounds is None:
+            more = self._picked_by_columns(here)
+        for others in more:
+            keys = self._with(keys, others)
+        self.picked = keys, self._costs_of(keys)
+        return unknown
 
-    def _picked_by_columns(self, u: Any) -> Iterator[Places]:
+    def _with(self, keys: Any, others: Any) -> Any:
+        return self.lists.merged((keys, None), (others, None))[0]
+
+    def _costs_of(self, keys: Any) -> Any:
+        if self.bounds is not None:
+            return self.bounds.costs(keys)
+        return self._windows.points.passes(slice(0, self.shape[0]), self.block.maximize, self.limit).costs(keys)
+
+    def _picked_by_columns(self, v: Any) -> Iterator[Any]:
         windows: Any = self._windows
-        turned, width = windows.on_gpu(windows.of.y, windows.of.x), self.shape[1]
+        u = self.for_core.least_of_rows(self.all_rows(), v)[0]
+        turned, shape = windows.on_gpu(windows.of.y, windows.of.x), self.shape[::-1]
         for some in self._some():
             picks = turned.passes(some, self.block.maximize, self.limit).price(None, u, Depth(0, 1.0))
-            columns, rows = divmod(picks.places, self.shape[0])
-            yield rows * width + columns + some.start, picks.costs
+            yield self.lists.turned(picks.places, some.start, shape)
 
-    def pairs_of_centroids(self) -> Places:
+    def pairs_of_centroids(self) -> Any:
         """Pairs that an assignment can be made of."""
-        windows: Any = self._windows
         assert self.coarse is not None, "it gave the duals"
         rows, columns = self.coarse.pairs(self.shape[0])
-        costs = self._minimised(self.here(windows.of.of_pairs(rows, columns)))
-        return self.here(rows * self.shape[1] + columns), costs
+        return self.here(np.sort(rows * self.shape[1] + columns))
 
-    def _bid(self, keys: Any, costs: Any, v: Any) -> Any:
-        number, width = self.shape
-        columns, v = (keys % width).astype(np.int32), self.here(v)
-        index_type = np.int32 if len(keys) < 2**31 else np.int64
-        offsets = self.xp.searchsorted(keys, self.xp.arange(number + 1) * width).astype(index_type)
-        above = costs - v[columns]
-        arrays = offsets, columns, above
-        bids = bids_on(SparseCosts.of_checked(arrays, self.shape, float(above.min()), float(above.max())))
-        return to_host(v + bids.v)
+    def _bid(self, v: Any) -> Any:
+        """Duals that an auction in the picked pairs gives."""
+        assert self.picked is not None, "it was just picked"
+        arrays, lowest, highest = self.lists.less_duals(self.picked, self.here(v), self.shape)
+        return v + to_host(bids_on(SparseCosts.of_checked(arrays, self.shape, lowest, highest)).v)
 
     def _some(self) -> Iterator[slice]:
         return slices_of_passes(self.shape[1])
@@ -379,7 +384,12 @@ def start(ranks: Ranks, part: Any, v: Any) -> Any:
     if v is not None:
         return v.astype(part.dual_type)
     v = part.duals_of_centroids()
-    return part.prices() if v is None else part.refined(v)
+    if v is None:
+        v = part.prices()
+        # Points whose columns may stay free have no auctions, and neither have costs that no pass computes from pairs.
+        if part.bounds is None or part.limit is not None or part.shape[0] < part.shape[1]:
+            return v
+    return part.refined(v)
 
 
 def price(part: GpuWindowPart, v: Any, times: int) -> Places:
