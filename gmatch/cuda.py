@@ -156,7 +156,7 @@ def finish_work() -> None:
 
 # Numbers of CUDA's libraries: float32; sums in float32, never in a shorter type; the library's choice of a program.
 REAL_32, COMPUTE_32_PEDANTIC, GEMM_DEFAULT = 0, 69, -1
-# What products are multiplied by, and what the former content of their memory is: the library reads numbers of the host.
+# What the library multiplies products by, and the former content of their memory. It reads both on the host.
 _ONE, _ZERO = (ctypes.c_float(number) for number in (1.0, 0.0))
 
 

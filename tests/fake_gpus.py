@@ -9,7 +9,7 @@ import scipy.sparse
 import gmatch
 from gmatch import backends, cuda, small_gpu
 from gmatch.assignment.plan import FROM_MINIMA, Plan
-from gmatch.backends import cpu, pair_lists, point_costs, uploads
+from gmatch.backends import cpu, pair_lists, point_costs, point_order, uploads
 from gmatch.backends.block_passes import FarEdges, ForestState, HostPasses
 from gmatch.backends.protocol import AssignedBatch
 from gmatch.distributed import classical, core, gpu_windows, part
@@ -49,6 +49,19 @@ def solve_on_host(costs, plan, start=FROM_MINIMA):
 def bid_on_host(costs):
     """No auction, but a cheapest assignment."""
     return solve_on_host(costs, Plan(FakeBackend, assignment_method_of("auto", "gpu")[0]))
+
+
+def order_of_tree(points, size):
+    """As the programs of a GPU, in array code."""
+    number, groups, nodes = len(points), -(-len(points) // size), 1
+    order, places = np.arange(number), np.arange(number)
+    while nodes < groups:
+        node = places // size * nodes // groups
+        begins, here = np.searchsorted(node, np.arange(nodes)), points[order]
+        reach = np.maximum.reduceat(here, begins) - np.minimum.reduceat(here, begins)
+        order = order[np.lexsort([here[places, reach.argmax(axis=1)[node]], node])]
+        nodes *= 2
+    return order
 
 
 class FakePasses:
@@ -181,6 +194,7 @@ def pretend(setattr):
     setattr(cuda, "memory_left", lambda: 1 << 33)
     setattr(cuda, "processors", lambda: 1)
     setattr(point_costs, "PointsOnGPU", FakePoints)
+    setattr(point_order, "order_of_tree", order_of_tree)
     setattr(uploads, "Uploads", FakeUploads)
     setattr(core, "cover_of_allowed_pairs", lambda costs, threads: cover_of_allowed_pairs(on_host_too(costs), threads))
     return module

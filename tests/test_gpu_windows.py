@@ -350,7 +350,7 @@ def test_centroids_of_directions_may_be_zero(small_windows):
 @pytest.mark.parametrize("number", [0, 1, 15, 16, 17, 500, 4097])
 def test_groups_of_points_are_compact(number, gpu):
     points = np.random.default_rng(number).random((number, 2)) * (1, 3) + 1e3
-    order = order_of_tree(gpu.asarray(points)).get()
+    order = order_of_tree(points)
     assert sorted(order.tolist()) == list(range(number))
     if number > 16 * GROUP:
         groups = points[order][: number // GROUP * GROUP].reshape(-1, GROUP, 2)

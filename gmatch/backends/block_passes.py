@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .. import _native
-from ..arrays import device_of, namespace
+from ..arrays import device_of
 from .cpu import bits_and_type
 
 # Windows pick the best two entries of a row over every 32nd column; a GPU picks PICKED_ON_GPU, see

@@ -372,9 +372,17 @@ PAIR_LISTS = Program(
     title="pair-lists",
     rows=(({},),),
 )  # fmt: skip
+POINT_ORDER = Program(
+    source="programs/point_order.cu",
+    entries=dict.fromkeys(("keys_of_nodes_grid", "take_places_grid"), "512"),
+    structs=(),
+    macros={},
+    title="point-order",
+    rows=(({},),),
+)
 PROGRAMS = (
     MATCH, ASSIGN, ASSIGN_BATCH, ASSIGN_CORE, ASSIGN_SPARSE, BLOCK_PASSES, MUNKRES, INSPECT_COSTS, ROWS, POINT_COSTS,
-    POINT_PASSES, POINT_BOUNDS, PAIR_LISTS,
+    POINT_PASSES, POINT_BOUNDS, PAIR_LISTS, POINT_ORDER,
 )  # fmt: skip
 
 

@@ -174,10 +174,11 @@ class BoundPasses:
 
     def rough(self, rows: slice) -> Any:
         """What some rows cost in the minimisation form, rounded, divided by the unit, without the limit."""
-        window = cupy.empty((len(range(*rows.indices(self._shape[0]))), self._shape[1]), np.float32)
         x = Cloud(*(None if array is None else cupy.ascontiguousarray(array[rows]) for array in self._x))
+        window = cupy.empty((len(x.points), self._shape[1]), np.float32)
         self._fill(x, window)
-        self._programs.run(FINISH, "finish_window_grid", self._pairs(x.points, self._y.points), x.of_points, self._y.of_points, window)
+        pairs, of_points = self._pairs(x.points, self._y.points), (x.of_points, self._y.of_points)
+        self._programs.run(FINISH, "finish_window_grid", pairs, *of_points, window)
         return window
 
     def _fill(self, of: Cloud, window: Any) -> None:

@@ -466,7 +466,7 @@ class _Core:
     def _are_many(self, offers: list[Places]) -> bool:
         """Whether entries were offered to more than 1 row in PART_ANEW."""
         begins = (to_host(self._part.lists.rows_of(keys, self._part.shape)[0]) for keys, _ in offers)
-        rows = sum(np.count_nonzero(np.diff(each)) for each in begins)
+        rows = sum(int(np.count_nonzero(np.diff(each))) for each in begins)
         return rows * PART_ANEW > self.shape[0]
 
     def _start_by_bids(self, costs: SparseCosts, v: Any) -> Start:

@@ -109,8 +109,7 @@ def _windows_of(costs: WindowCosts | PointCosts) -> tuple[GpuWindows, Any]:
     points = costs.turned() if costs.shape[0] > costs.shape[1] else costs
     if not has_few_coordinates(points):
         return FilledWindows(points), None
-    here = mover_to("gpu")
-    rows, columns = (to_host(order_of_tree(here(cloud))) for cloud in (points.x, points.y))
+    rows, columns = (order_of_tree(cloud) for cloud in (points.x, points.y))
     return FilledWindows(points.some(rows, columns)), (rows, columns)
 
 
@@ -294,16 +293,14 @@ class GpuWindowPart(MatrixPart):
         Pairs picked before stay. Returns how many rows have a best pair that was not picked before.
         """
         offered, before, here = core.price(self, v, DEPTH_BY_AUCTIONS), self.picked, self.here(v)
-        self.picked, unknown, keys, more = None, self.shape[0], offered[0], iter(())
+        self.picked, unknown, keys = None, self.shape[0], offered[0]
         if before is not None:
             unknown = self.lists.rows_that_want(offered, here, self.shape, before[0])
             keys = self._with(keys, before[0])
         elif self.bounds is None:
             keys = self._with(keys, self.pairs_of_centroids())
         del offered, before  # and what the pairs cost: it is computed again
-        if self.bounds is None:
-            more = self._picked_by_columns(here)
-        for others in more:
+        for others in self._picked_by_columns(here) if self.bounds is None else ():
             keys = self._with(keys, others)
         self.picked = keys, self._costs_of(keys)
         return unknown
@@ -314,7 +311,8 @@ class GpuWindowPart(MatrixPart):
     def _costs_of(self, keys: Any) -> Any:
         if self.bounds is not None:
             return self.bounds.costs(keys)
-        return self._windows.points.passes(slice(0, self.shape[0]), self.block.maximize, self.limit).costs(keys)
+        points: Any = self._windows
+        return points.points.passes(slice(0, self.shape[0]), self.block.maximize, self.limit).costs(keys)
 
     def _picked_by_columns(self, v: Any) -> Iterator[Any]:
         windows: Any = self._windows
@@ -328,7 +326,9 @@ class GpuWindowPart(MatrixPart):
         """Pairs that an assignment can be made of."""
         assert self.coarse is not None, "it gave the duals"
         rows, columns = self.coarse.pairs(self.shape[0])
-        return self.here(np.sort(rows * self.shape[1] + columns))
+        keys = self.here(rows * self.shape[1] + columns)
+        keys.sort()
+        return keys
 
     def _bid(self, v: Any) -> Any:
         """Duals that an auction in the picked pairs gives."""
