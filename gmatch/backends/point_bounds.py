@@ -18,8 +18,9 @@ from ..arrays import to_host
 from .block_passes import Depth, Picks
 from .catalogue import POINT_BOUNDS
 from .gpu import GRID_BLOCK_SIZE, Words, cupy, entry_points, resident_blocks
-from .point_costs import POINT_PAIRS, POINT_WINDOW
+from .layouts import Layout
 
+POINT_WINDOW, POINT_PAIRS = Layout("PointWindow"), Layout("PointPairs")
 # Rows of a window: with 16 lane groups for 4 rows they give each lane group of an H200 one task. A window takes 2 kB a
 # column.
 ROWS = 512

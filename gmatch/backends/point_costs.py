@@ -11,10 +11,9 @@ from .. import _native
 from .block_passes import STRATA, Depth, Picks
 from .catalogue import COORDINATES, POINT_COSTS, POINT_PASSES
 from .gpu import GRID_BLOCK_SIZE, Words, cupy, entry_point, resident_blocks
-from .layouts import Layout
 from .pair_lists_gpu import listed
+from .point_bounds import POINT_PAIRS, POINT_WINDOW, BoundPasses
 
-POINT_WINDOW, POINT_PAIRS = Layout("PointWindow"), Layout("PointPairs")
 # Numbers of coordinates that passes over pairs are compiled for. Other points are filled up with zeros, which change no
 # cost. Points of more coordinates do not fit into registers.
 DIMENSIONS = tuple(int(words["coordinates"]) for words in COORDINATES)
@@ -60,10 +59,8 @@ class PointsOnGPU:
         kernel((blocks,), (GRID_BLOCK_SIZE,), (window, words.arrivals))
         return made
 
-    def bounds(self, centre: Any, asked: tuple[bool, float | None, float]) -> Any:
+    def bounds(self, centre: Any, asked: tuple[bool, float | None, float]) -> BoundPasses:
         """The passes over pairs by bounds, for any number of coordinates: see `BoundPasses`."""
-        from .point_bounds import BoundPasses
-
         return BoundPasses((self._x, cupy.asarray(self._host[1])), centre, (self._metric, self._p), asked)
 
     def passes(self, rows: slice, maximize: bool, limit: float | None) -> PointPasses:
