@@ -9,10 +9,12 @@ import scipy.sparse
 import gmatch
 from gmatch import backends, cuda, small_gpu
 from gmatch.assignment.plan import FROM_MINIMA, Plan
-from gmatch.backends import cpu, pair_lists, point_costs, point_order, uploads
+from gmatch.backends import cpu, pair_lists, point_costs, point_order, sample_prices, uploads
 from gmatch.backends.block_passes import FarEdges, ForestState, HostPasses
 from gmatch.backends.protocol import AssignedBatch
 from gmatch.distributed import classical, core, gpu_windows, part
+from gmatch.distributed.ranks import one_rank
+from gmatch.distributed.sampled import Sample
 from gmatch.methods import assignment_method_of
 from gmatch.problems import limits, windows
 from gmatch.problems.batch import CostBatch
@@ -155,6 +157,26 @@ class FakePoints:
         return FakePairs(self.costs(rows), np.float64, maximize, limit, 1)
 
 
+class FakeSample:
+    """The passes over samples."""
+
+    @staticmethod
+    def wanted(costs):
+        return FakeSample._of(costs)._wanted()
+
+    @staticmethod
+    def above_the_least(costs):
+        return FakeSample._of(costs)._above_the_least()
+
+    @staticmethod
+    def shares(costs, v, eps, free):
+        return FakeSample._of(costs, None if free == -np.inf else -free)._shares(v, eps)
+
+    @staticmethod
+    def _of(costs, limit=None):
+        return Sample(one_rank(), costs.get(), 0, len(costs), limit)
+
+
 class FakeUploads:
     """Copies that are done at once."""
 
@@ -195,6 +217,8 @@ def pretend(setattr):
     setattr(cuda, "processors", lambda: 1)
     setattr(point_costs, "PointsOnGPU", FakePoints)
     setattr(point_order, "order_of_tree", order_of_tree)
+    for name in ("wanted", "above_the_least", "shares"):
+        setattr(sample_prices, name, getattr(FakeSample, name))
     setattr(uploads, "Uploads", FakeUploads)
     setattr(core, "cover_of_allowed_pairs", lambda costs, threads: cover_of_allowed_pairs(on_host_too(costs), threads))
     return module

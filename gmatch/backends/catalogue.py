@@ -380,9 +380,17 @@ POINT_ORDER = Program(
     title="point-order",
     rows=(({},),),
 )
+SAMPLE_PRICES = Program(
+    source="programs/sample_prices.cu",
+    entries=dict.fromkeys(("wanted_grid", "above_the_least_grid", "shares_grid"), "512"),
+    structs=(),
+    macros={},
+    title="sample-prices",
+    rows=(({},),),
+)
 PROGRAMS = (
     MATCH, ASSIGN, ASSIGN_BATCH, ASSIGN_CORE, ASSIGN_SPARSE, BLOCK_PASSES, MUNKRES, INSPECT_COSTS, ROWS, POINT_COSTS,
-    POINT_PASSES, POINT_BOUNDS, PAIR_LISTS, POINT_ORDER,
+    POINT_PASSES, POINT_BOUNDS, PAIR_LISTS, POINT_ORDER, SAMPLE_PRICES,
 )  # fmt: skip
 
 
