@@ -24,7 +24,7 @@ from ..problems.gpu_windows import FilledWindows, GpuWindows, has_few_coordinate
 from ..problems.limits import blocks_of, minimised
 from ..problems.points import PointCosts
 from ..problems.sparse import SparseCosts
-from ..problems.windows import SAMPLED_ON_GPU, CheckedWindows, WindowCosts, rows_of_sample
+from ..problems.windows import CheckedWindows, WindowCosts
 from ..result import STEPS, Assignment
 from . import core
 from .classical import classical
@@ -46,7 +46,7 @@ from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_e
 MOST_AUCTIONS, PART_UNKNOWN = 6, 64
 # The begin of CuPy's message if the memory of a GPU is full. The text of an error is all that ranks send of it.
 OF_CUPY = "Out of memory allocating"
-# Rows of a sample of points of many coordinates: 2 kB a column.
+# Rows of a sample of points: 2 kB a column.
 MOST_SAMPLED = 512
 # The `Depth.times` with which passes pick the most entries, up to 128 a row, and with which auctions are held.
 MOST_PICKED, DEPTH_BY_AUCTIONS = 2, 0
@@ -348,14 +348,10 @@ class GpuWindowPart(MatrixPart):
         block, unit = self.block, 1.0
         if isinstance(block, CheckedWindows):
             sample, unit = block.sample, block.unit
-        elif self.bounds is not None:
-            sample, unit = self.bounds.rough(slice(None, None, -(-self.shape[0] // MOST_SAMPLED))), self.bounds.unit
         else:
             windows: Any = self._windows
-            costs = self._minimised(windows.sample(rows_of_sample(*self.shape, SAMPLED_ON_GPU // 2)))
-            largest = float(abs(costs).max()) if costs.size else 0.0
-            unit = float(2.0 ** np.frexp(largest)[1])
-            sample = (costs / unit).astype(np.float32)
+            bounds = self.bounds or bounds_of(windows, block)
+            sample, unit = bounds.rough(slice(None, None, -(-self.shape[0] // MOST_SAMPLED))), bounds.unit
         limit = None
         if block.limit is not None:
             with np.errstate(over="ignore"):
@@ -369,7 +365,7 @@ class GpuWindowPart(MatrixPart):
         return False
 
 
-def bounds_of(windows: FilledWindows, block: PointBlock) -> Any:
+def bounds_of(windows: FilledWindows, block: Any) -> Any:
     """Passes over the pairs of points of a problem by bounds."""
     points = windows.of
     centre = middle(points.x, points.y) if points.metric in SQUARES else np.zeros(points.x.shape[1])

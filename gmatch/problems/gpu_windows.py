@@ -151,10 +151,6 @@ class FilledWindows(GpuWindows):
     def _bring(self, number: int, later: list[int]) -> Any:
         return self.points.costs(self.windows[number])
 
-    def sample(self, rows: Any) -> Any:
-        """The costs of some rows, by their numbers."""
-        return self.points.costs(rows)
-
 
 class GivenWindows(GpuWindows):
     """What `FunctionCosts` and `RowWindows` share on a GPU.
