@@ -154,16 +154,16 @@ def finish_work() -> None:
     module().cuda.get_current_stream().synchronize()
 
 
-# Numbers of CUDA's libraries: float32; sums in float32, never in a shorter type; the library's choice of a program.
-REAL_32, COMPUTE_32_PEDANTIC, GEMM_DEFAULT = 0, 69, -1
+# Numbers of CUDA's libraries: float32; factors of 11 digits and sums in float32; the library's choice of a program.
+REAL_32, COMPUTE_32_FROM_TF32, GEMM_DEFAULT = 0, 77, -1
 # What the library multiplies products by, and the former content of their memory. It reads both on the host.
 _ONE, _ZERO = (ctypes.c_float(number) for number in (1.0, 0.0))
 
 
 def product_into(x: Any, y: Any, out: Any) -> None:
-    """Writes all products of rows of x with rows of y to `out`. All are float32 in C order, and sums are of float32.
+    """Writes all products of rows of x with rows of y to `out`: float32 in C order.
 
-    CuPy's own product may take shorter numbers, if the environment says so.
+    A GPU that can reads 11 binary digits of each number, on tensor cores. Sums are of float32.
     """
     libraries, (rows, coordinates), columns = module().cuda, x.shape, len(y)
     cublas, one, zero = libraries.cublas, ctypes.addressof(_ONE), ctypes.addressof(_ZERO)
@@ -171,7 +171,7 @@ def product_into(x: Any, y: Any, out: Any) -> None:
     cublas.gemmEx(
         libraries.device.get_cublas_handle(), cublas.CUBLAS_OP_T, cublas.CUBLAS_OP_N, columns, rows, coordinates, one,
         y.data.ptr, REAL_32, coordinates, x.data.ptr, REAL_32, coordinates, zero, out.data.ptr, REAL_32, columns,
-        COMPUTE_32_PEDANTIC, GEMM_DEFAULT,
+        COMPUTE_32_FROM_TF32, GEMM_DEFAULT,
     )  # fmt: skip
 
 

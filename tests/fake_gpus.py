@@ -10,7 +10,7 @@ import gmatch
 from gmatch import backends, cuda, small_gpu
 from gmatch.assignment.plan import FROM_MINIMA, Plan
 from gmatch.backends import cpu, pair_lists, point_costs, point_order, sample_prices, uploads
-from gmatch.backends.block_passes import FarEdges, ForestState, HostPasses
+from gmatch.backends.block_passes import FarEdges, ForestState, HostPasses, Picks
 from gmatch.backends.protocol import AssignedBatch
 from gmatch.distributed import classical, core, gpu_windows, part
 from gmatch.distributed.ranks import one_rank
@@ -125,6 +125,18 @@ class FakeBounds(FakePairs):
     """The passes over pairs of points of many coordinates, which number pairs in the whole problem."""
 
     unit, rows_seen = 2.0, 0
+
+    def turned(self):
+        costs, *options = self._given
+        return FakeBounds(fake_cupy.fake(np.ascontiguousarray(costs.T)), *options)
+
+    def price(self, rows, v, depth, most=16):
+        """The best pairs of all rows."""
+        costs, _, maximize, limit, _ = self._given
+        above = limits.minimised(costs, np.float64, maximize, limit) - on_host(v)
+        best = np.sort(np.argsort(above, axis=1, kind="stable")[:, :most], axis=1)
+        places = fake_cupy.fake((best + np.arange(len(costs))[:, None] * costs.shape[1]).ravel())
+        return Picks(places, 0, None, self.costs(places))
 
     def overpriced(self, rows, u, v, depth):
         return super().overpriced(rows, u, v, depth)._replace(bounds=None)

@@ -362,8 +362,8 @@ PAIR_LISTS = Program(
     source="programs/pair_lists.cu",
     entries=dict.fromkeys(
         (
-            "merge_pairs_grid", "make_rows_grid", "make_long_rows_grid", "count_unknown_grid", "place_pairs_grid",
-            "turn_pairs_grid",
+            "merge_pairs_grid", "make_rows_grid", "make_long_rows_grid", "count_unknown_grid", "least_of_lists_grid",
+            "place_pairs_grid", "turn_pairs_grid",
         ),
         "512",
     ),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import Device, namespace
+from ..arrays import Device, device_of, mover_to, namespace, to_host
 
 Places = tuple[Any, Any]
 
@@ -82,6 +82,14 @@ def rows_that_want(pairs: Places, v: Any, shape: tuple[int, int], known: Any) ->
     wanted = keys[order[begins[is_there]]]
     at = xp.minimum(xp.searchsorted(known, wanted), max(len(known) - 1, 0))
     return rows - (int((known[at] == wanted).sum()) if len(known) else 0)
+
+
+def least_of_rows(pairs: Places, v: Any, shape: tuple[int, int]) -> Any:
+    """The least cost - v of each row among the pairs of a list; inf for a row without pairs."""
+    keys, costs = pairs
+    least, above = np.full(shape[0], np.inf), to_host(costs - v[keys % shape[1]])
+    np.minimum.at(least, to_host(keys) // shape[1], above)
+    return mover_to(device_of(keys))(least)
 
 
 def turned(keys: Any, first_row: int, shape: tuple[int, int]) -> Any:

@@ -17,7 +17,7 @@ from .pair_lists import Places, index_type
 # MOST_SHARES of csrc/points/lists.cuh.
 MOST_SHARES = 2048
 LISTS = "merge_pairs_grid", "make_rows_grid"
-OF_POINTS = "count_unknown_grid", "place_pairs_grid", "turn_pairs_grid"
+OF_POINTS = "count_unknown_grid", "least_of_lists_grid", "place_pairs_grid", "turn_pairs_grid"
 LONG = ("make_long_rows_grid",)
 INFINITE = 0x7FF << 52  # `order_of` of inf
 
@@ -80,6 +80,14 @@ def rows_that_want(pairs: Places, v: Any, shape: tuple[int, int], known: Any) ->
         known, np.int64(len(known)), number,
     )  # fmt: skip
     return int(number.item())
+
+
+def least_of_rows(pairs: Places, v: Any, shape: tuple[int, int]) -> Any:
+    keys, costs = pairs
+    least = cupy.empty(shape[0], np.float64)
+    numbers = np.int64(shape[0]), np.int64(shape[1])
+    _run(OF_POINTS, "least_of_lists_grid", keys, costs, np.int64(len(keys)), v, *numbers, least)
+    return least
 
 
 def listed(lists: tuple[Any, Any], most: int, first_row: int, columns: int) -> Any:

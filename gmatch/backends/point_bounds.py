@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import cached_property
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,23 +26,32 @@ POINT_WINDOW, POINT_PAIRS = Layout("PointWindow"), Layout("PointPairs")
 ROWS = 512
 # As in csrc/points/bounds.cuh.
 STRATA_OF_ROW = 512
-# The most pairs of a row that a pass picks: the best of 512 strata.
-PICKED = 32
+# The most pairs of a row that a pass picks, each the best of one of 512 strata. Cores of Gaussian points, n = 5,000 and
+# d = 64, hold 23 pairs a row in the end, and 42 if 32 are picked: benchmarks/log/points.md, "Products of matrices on a
+# GPU".
+PICKED = 16
 PASSES = (
     "price_bounds_grid", "overpriced_bounds_grid", "costs_by_places_grid", "round_duals_grid",
 )  # fmt: skip
 FACTORS = "largest_grid", "factors_grid"
 FILL, FINISH = ("bounds_of_window_grid",), ("finish_window_grid",)
 SQUARES, PRODUCTS = ("sqeuclidean", "euclidean"), ("dot", "cosine")
-# See the constants of these names in gmatch/distributed/point_windows.py.
-ROUNDING, OTHER_ROUNDINGS = 2.0**-24, 16
+# The error of a bound, as a share of the squares of both lengths: (12 d + 64) / 2**24. A product of x and y is three sums
+# of d products, of the first 11 binary digits and the next 11 digits of coordinates. Each product is exact. Each of the
+# 3 d additions on tensor cores is taken to be off by 2**-22 of the sum of all magnitudes, |x| |y|. They cut digits off,
+# which is half of that: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer
+# Science 7 (2021). The digits that are left count 3 * 2**-22 of |x| |y|. Squares have 2 |x| |y|, which is at most
+# |x|**2 + |y|**2. The rest is for other roundings.
+PER_COORDINATE, OTHER_ROUNDINGS, ROUNDING = 12, 64, 2.0**-24
+# Factors are filled up to a multiple of this number of coordinates: tensor cores read 16 bytes at a time.
+TOGETHER = 4
 
 
 class Cloud(NamedTuple):
     """Points on the GPU: as given, and as factors of a product of matrices with what belongs to each in a bound."""
 
     points: Any  # float64 [number][coordinates]
-    factors: Any  # float32 [number][coordinates]; None if the metric is no product
+    factors: Any  # float32 [number][3 * width], see make_factors in csrc; None if the metric is no product
     of_points: Any  # float32 [number]
 
 
@@ -52,11 +61,23 @@ class Programs:
     def __init__(self, metric: str) -> None:
         self._metric, self._device = metric, cupy.cuda.Device()
         self._words = Words(0)  # launches follow one another, so all can count in these words
+        self._kernels: dict[str, tuple[Any, int]] = {}
+
+    def _kernel(self, names: tuple[str, ...], name: str) -> tuple[Any, int]:
+        """A program, and how many blocks it has. Programs of `names` compile together."""
+        if name not in self._kernels:
+            kernels = entry_points(POINT_BOUNDS, names, self._device.id, metric=self._metric)
+            for each, kernel in zip(names, kernels, strict=True):
+                self._kernels[each] = kernel, resident_blocks(kernel, GRID_BLOCK_SIZE, self._device)
+        return self._kernels[name]
+
+    def threads(self, names: tuple[str, ...], name: str) -> int:
+        """How many threads a launch has."""
+        return self._kernel(names, name)[1] * GRID_BLOCK_SIZE
 
     def run(self, names: tuple[str, ...], name: str, *arguments: Any) -> None:
-        """Launches a program; those of `names` compile together."""
-        kernel = entry_points(POINT_BOUNDS, names, self._device.id, metric=self._metric)[names.index(name)]
-        blocks = resident_blocks(kernel, GRID_BLOCK_SIZE, self._device)
+        """Launches a program."""
+        kernel, blocks = self._kernel(names, name)
         kernel((blocks,), (GRID_BLOCK_SIZE,), (*arguments, self._words.arrivals))
 
 
@@ -92,9 +113,10 @@ class BoundPasses:
             zeros = (cupy.zeros(len(cloud), np.float32) for cloud in clouds)
             self._x, self._y = (Cloud(cloud, None, zero) for cloud, zero in zip(clouds, zeros, strict=True))
         self.rows_seen = 0
+        self._coordinates_of_y: Any = None  # one coordinate after the other
 
     def _factors(self, clouds: tuple[Any, Any], centre: Any) -> tuple[float, Cloud, Cloud]:
-        """The unit of bounds, and both clouds: see `Products` in gmatch/distributed/point_windows.py."""
+        """The unit of bounds, and both clouds. Coordinates are divided by powers of two, so that none is above 1."""
         is_square, coordinates = self._metric in SQUARES, np.int64(self._coordinates)
         largest = cupy.zeros(2, np.float64)
         for number, cloud in enumerate(clouds):
@@ -104,17 +126,19 @@ class BoundPasses:
         exponents = [math.frexp(max(number, 2.0**-500))[1] for number in to_host(largest).tolist()]
         if is_square:
             exponents = [max(exponents)] * 2
+        width = -(-self._coordinates // TOGETHER) * TOGETHER
+        sums = cupy.empty(self._programs.threads(FACTORS, "factors_grid"), np.float64)
         unit = math.ldexp(1.0, exponents[0] if self._metric == "euclidean" else sum(exponents))
         made = []
         for number, cloud in enumerate(clouds):
-            factors, of_points = cupy.empty(cloud.shape, np.float32), cupy.empty(len(cloud), np.float32)
+            factors, of_points = cupy.empty((len(cloud), 3 * width), np.float32), cupy.empty(len(cloud), np.float32)
             is_first = number == 0
             base = self._sign / unit if is_first and self._metric == "cosine" else 0.0
-            off = 2 * (self._coordinates + OTHER_ROUNDINGS) * ROUNDING
+            off = (PER_COORDINATE * self._coordinates + OTHER_ROUNDINGS) * ROUNDING
             self._programs.run(
-                FACTORS, "factors_grid", self._pairs(cloud, cloud), coordinates, centre,
+                FACTORS, "factors_grid", self._pairs(cloud, cloud), coordinates, np.int64(width), centre,
                 math.ldexp(1.0, -exponents[number]), (-2.0 if is_square else -1.0) * self._sign if is_first else 1.0,
-                self._sign if is_square else 0.0, base, off, factors, of_points,
+                self._sign if is_square else 0.0, base, off, np.int32(2 - number), sums, factors, of_points,
             )  # fmt: skip
             made.append(Cloud(cloud, factors, of_points))
         return unit, made[0], made[1]
@@ -125,9 +149,16 @@ class BoundPasses:
             limit=np.inf if self._limit is None else float(self._limit),
         )  # fmt: skip
 
-    def price(self, rows: Any, v: Any, depth: Depth) -> Picks:
-        """Pairs of least bounds, at most PICKED of a row; each is the best of its stratum."""
-        places = self._picked("price_bounds_grid", rows, v, ())
+    def turned(self) -> BoundPasses:
+        """The passes over the columns: x and y in each other's place."""
+        other = copy(self)
+        other._shape, other._x, other._y = self._shape[::-1], self._y, self._x
+        other._coordinates_of_y = None
+        return other
+
+    def price(self, rows: Any, v: Any, depth: Depth, most: int = PICKED) -> Picks:
+        """Pairs of least bounds, at most `most` of a row; each is the best of its stratum."""
+        places = self._picked("price_bounds_grid", rows, v, (), most)
         return Picks(places, 0, None, self.costs(places))
 
     def overpriced(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
@@ -137,23 +168,23 @@ class BoundPasses:
     def overpriced_and_least(self, rows: Any, u: Any, v: Any, depth: Depth) -> tuple[Picks, Any]:
         """As `overpriced`, and the least cost - v of each row that was read, or its u if none is less."""
         least = u.copy()
-        places = self._picked("overpriced_bounds_grid", rows, v, (u, least))
+        places = self._picked("overpriced_bounds_grid", rows, v, (u, least), PICKED)
         return Picks(places, len(places), None, self.costs(places)), least
 
-    def _picked(self, name: str, rows: Any, v: Any, duals: tuple[Any, ...]) -> Any:
+    def _picked(self, name: str, rows: Any, v: Any, duals: tuple[Any, ...], most: int) -> Any:
         """Places of pairs that a program picks, increasing."""
         n, m = self._shape
         rounded, number = cupy.empty(m, np.float32), cupy.zeros(1, np.int64)
         whole = self._pairs(self._x.points, self._y.points)
         self._programs.run(PASSES, "round_duals_grid", whole, v, 1 / self.unit, rounded)
         strata = cupy.empty((ROWS, STRATA_OF_ROW), np.float64), cupy.empty((ROWS, STRATA_OF_ROW), np.int32)
-        places = cupy.empty(PICKED * len(rows) + PICKED * ROWS, np.int64)
+        places = cupy.empty(most * min(n, len(rows) * ROWS), np.int64)  # of all rows of the windows
         for some, window in self._windows(to_host(rows)):
             of_rows = tuple(array[some] for array in duals)
             own = (of_rows[0], v, of_rows[1]) if duals else ()
             self._programs.run(
                 PASSES, name, self._pairs(self._x.points[some], self._y.points), np.int64(self._coordinates), window,
-                self._x.of_points[some], self._y.of_points, rounded, 1 / self.unit, *strata, np.int32(PICKED),
+                self._x.of_points[some], self._y.of_points, rounded, 1 / self.unit, *strata, np.int32(most),
                 np.int64(some.start), places, number, *own,
             )  # fmt: skip
         places = places[: int(number.item())].copy()
@@ -188,14 +219,15 @@ class BoundPasses:
             return
         x = of.points
         packed = POINT_WINDOW.pack(
-            x=x.data.ptr, y=self._turned.data.ptr, costs=0, num_rows=len(x), num_columns=self._shape[1],
+            x=x.data.ptr, y=self._turned_points().data.ptr, costs=0, num_rows=len(x), num_columns=self._shape[1],
             dimension=self._coordinates, p=self._p,
         )  # fmt: skip
         self._programs.run(FILL, "bounds_of_window_grid", packed, self._sign / self.unit, window)
 
-    @cached_property
-    def _turned(self) -> Any:
-        return cupy.ascontiguousarray(self._y.points.T)
+    def _turned_points(self) -> Any:
+        if self._coordinates_of_y is None:
+            self._coordinates_of_y = cupy.ascontiguousarray(self._y.points.T)
+        return self._coordinates_of_y
 
     def costs(self, places: Any) -> Any:
         """What pairs cost in the minimisation form, by their places row * columns + column."""

@@ -50,6 +50,8 @@ OF_CUPY = "Out of memory allocating"
 MOST_SAMPLED = 512
 # The `Depth.times` with which passes pick the most entries, up to 128 a row, and with which auctions are held.
 MOST_PICKED, DEPTH_BY_AUCTIONS = 2, 0
+# Pairs that a column of many coordinates picks once, so that each column has some.
+PICKED_BY_COLUMNS = 8
 REASON = "windows of rows that come to the GPU in each pass: few entries of them are searched"
 
 
@@ -274,6 +276,19 @@ class GpuWindowPart(MatrixPart):
             [to_host(self._least_of(to_rows, some, self.here(self.coarse.u))) for some in self._some()]
         )
 
+    def reduced(self, v: Any) -> Any:
+        """The least cost - u of each column, where u is the least cost - v of each row. Columns pick pairs by these u.
+
+        Points that are far from all others are wanted by no row at first. So they have pairs, and duals, too.
+        """
+        here, turned = self.here(v), self.bounds.turned()
+        best = self.bounds.price(self.all_rows(), here, Depth(0, 1.0), 1)
+        u = self.lists.least_of_rows((best.places, best.costs), here, self.shape)
+        columns, shape = self.here(np.arange(self.shape[1], dtype=np.int32)), self.shape[::-1]
+        picks = turned.price(columns, u, Depth(0, 1.0), PICKED_BY_COLUMNS)
+        self.picked = self.lists.turned(picks.places, 0, shape), None
+        return to_host(self.lists.least_of_rows((picks.places, picks.costs), u, shape))
+
     def refined(self, v: Any) -> Any:
         """Better duals. In turns, duals pick a core and an auction in the core gives duals.
 
@@ -385,6 +400,7 @@ def start(ranks: Ranks, part: Any, v: Any) -> Any:
         # Points whose columns may stay free have no auctions, and neither have costs that no pass computes from pairs.
         if part.bounds is None or part.limit is not None or part.shape[0] < part.shape[1]:
             return v
+        v = part.reduced(v)
     return part.refined(v)
 
 

@@ -86,6 +86,18 @@ static std::string judge_unknown(Random& random, const emulator::Launch& launch,
     const bool is_known = std::binary_search(known.places.begin(), known.places.end(), list.places[i]);
     if (is_known && reduced(i) == least[list.places[i] / columns]) of_rows.insert(list.places[i] / columns);
   }
+  for (const bool has_v : {false, true}) {
+    std::vector<double> found(rows), expected(rows, HUGE_VAL);
+    for (Count i = 0; i < list.length(); ++i) {
+      double& here = expected[list.places[i] / columns];
+      here = std::min(here, has_v ? reduced(i) : list.costs[i]);
+    }
+    emulator::launch(launch, [&] {
+      least_of_lists_grid(list.places.data(), list.costs.data(), list.length(), has_v ? v.data() : nullptr, rows, columns,
+                          found.data(), arrivals);
+    });
+    if (found != expected) return "another least of a list";
+  }
   Count number = 5;
   emulator::launch(launch, [&] {
     count_unknown_grid(list.places.data(), list.costs.data(), list.length(), v.data(), rows, columns, known.places.data(),

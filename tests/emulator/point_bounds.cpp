@@ -64,22 +64,28 @@ static void make_bounds(Given& given) {
   const bool is_root = std::is_same_v<TERMS, RootOfSquaredTerms>;
   given.per_unit = std::ldexp(1, -(is_root ? exponents[0] : exponents[0] + exponents[1]));
   std::vector<float> factors[2];
-  const double sign = given.pairs.sign, off = 2.0 * (d + 16) / (1 << 24);
+  const double sign = given.pairs.sign, off = (12.0 * d + 64) / (1 << 24);
+  const int width = (d + 3) / 4 * 4;
+  std::vector<double> sums(given.launch.blocks * given.launch.threads);
   for (int side = 0; side < 2; ++side) {
     const std::vector<double>& points = side == 0 ? given.x : given.y;
     const PointPairs cloud{points.data(), nullptr, side == 0 ? rows : columns, 0, 0, 1, 0};
     const double base = side == 0 && std::is_same_v<TERMS, Products<1>> ? sign * given.per_unit : 0;
     const double factor = side == 0 ? (IS_SQUARE<TERMS> ? -2 : -1) * sign : 1;
-    factors[side].resize(points.size());
+    factors[side].resize(3 * points.size() / d * width);
     emulator::launch(given.launch, [&] {
-      factors_grid(cloud, d, given.centre.data(), std::ldexp(1, -exponents[side]), factor, IS_SQUARE<TERMS> ? sign : 0, base, off,
-                   factors[side].data(), side == 0 ? given.of_rows.data() : given.of_columns.data(), arrivals);
+      factors_grid(cloud, d, width, given.centre.data(), std::ldexp(1, -exponents[side]), factor, IS_SQUARE<TERMS> ? sign : 0, base,
+                   off, 2 - side, sums.data(), factors[side].data(), side == 0 ? given.of_rows.data() : given.of_columns.data(), arrivals);
     });
   }
   for (Vertex row = 0; row < rows; ++row) {
     for (Vertex column = 0; column < columns; ++column) {
       float sum = 0;
-      for (int k = d - 1; k >= 0; --k) sum += factors[0][row * d + k] * factors[1][column * d + k];
+      for (int k = 3 * width - 1; k >= 0; --k) {
+        const float x = factors[0][row * 3 * width + k], y = factors[1][column * 3 * width + k];
+        if (short_float(x) != x || short_float(y) != y) emulator::fail("a factor of more than 11 digits");
+        sum += x * y;
+      }
       given.window[Count{row} * columns + column] = sum;
     }
   }

@@ -2,10 +2,11 @@
 //
 // A window has a number for each pair of some rows and all columns: a product of two points, from a product of matrices, or what
 // the pair costs, rounded down. With a number of its row and one of its column it bounds the cost of the pair from below:
-// gmatch/distributed/point_windows.py says how far off such bounds are. What a pair costs is computed only if its bound does
-// not show that the pair is too expensive, in the order of metrics.hpp.
+// gmatch/backends/point_bounds.py says how far off such bounds are. What a pair costs is computed only if its bound does not
+// show that the pair is too expensive, in the order of metrics.hpp.
 #pragma once
 #include "core/block_passes.cuh"
+#include "points/sums.cuh"
 #include "points/window.cuh"
 
 // A stratum has every 512th column: each of the 16 lane groups of a block has 32 strata of its rows.
@@ -241,36 +242,58 @@ template <class Team>
 DEVICE void find_largest(Team& team, const double* points, Count num_points, Count dimension, const double* centre,
                          double* largest) {
   double mine = 0;
-  team.each(num_points * dimension, [&](Count i) {
-    const double here = fabs(points[i] - centre[i % dimension]);
-    mine = here > mine ? here : mine;
+  team.each_group(num_points, [&](Count point) {
+    for (Count k = team.lane(); k < dimension; k += team.lanes()) {
+      const double here = fabs(points[point * dimension + k] - centre[k]);
+      mine = here > mine ? here : mine;
+    }
   });
   team.max_all(largest, mine);
 }
 
-// How points become factors of a product of matrices, and what belongs to a point in a bound: see Products in
-// gmatch/distributed/point_windows.py.
+// How points become factors of a product of matrices, and what belongs to a point in a bound.
 struct Factors {
   double scale;      // coordinates, moved to the centre, are multiplied by this
   double factor;     // then, in the product, by this
   double of_square;  // the square of the length counts so in a bound,
   double base;       // this is added,
   double off;        // and the error is this share of the square
+  int part_of_low;   // the part of a row of factors that has the lower digits: 1 or 2
 };
 
+// A number of 11 binary digits near x, as tensor cores read it.
+DEVICE float short_float(double x) {
+  union {
+    float number;
+    unsigned bits;
+  } same = {static_cast<float>(x)};
+  same.bits = (same.bits + 0x1000u) & ~0x1fffu;
+  return same.number;
+}
+
+// A row of factors has three parts of `width` numbers, filled up with zeros: twice the first digits of the coordinates, and once
+// the next digits. Products of rows of x and rows of y, which have these in different parts, lack the product of the next
+// digits alone. `sums` [team.size()] is memory.
 template <class Team>
-DEVICE void make_factors(Team& team, const double* points, Count num_points, Count dimension, const double* centre,
-                         const Factors& factors, float* made, float* of_points) {
-  constexpr double LEAST_NUMBER = 1.0 / (1LL << 60) / (1LL << 60);  // products of smaller numbers are rounded by more than a share
-  const auto moved = [&](Count place) { return (points[place] - centre[place % dimension]) * factors.scale; };
-  team.each(num_points * dimension, [&](Count place) { made[place] = static_cast<float>(moved(place) * factors.factor); });
-  team.each(num_points, [&](Count point) {
-    double square = 0;
-    for (Count k = 0; k < dimension; ++k) {
-      const double x = moved(point * dimension + k);
-      square += x * x;
+DEVICE void make_factors(Team& team, const double* points, Count num_points, Count dimension, Count width,
+                         const double* centre, const Factors& factors, double* sums, float* made, float* of_points) {
+  constexpr double LEAST_NUMBER = 1.0 / (1LL << 60) / (1LL << 58);  // smaller products are rounded by more than a share
+  team.each_group(num_points, [&](Count point) {
+    float* const to = made + 3 * point * width;
+    double mine = 0;
+    for (Count k = team.lane(); k < width; k += team.lanes()) {
+      const double x = k < dimension ? (points[point * dimension + k] - centre[k]) * factors.scale : 0;
+      const double factor = x * factors.factor;
+      const float high = short_float(factor), low = short_float(factor - high);
+      to[k] = high;
+      to[width + k] = factors.part_of_low == 1 ? low : high;
+      to[2 * width + k] = factors.part_of_low == 2 ? low : high;
+      mine += x * x;
     }
-    of_points[point] = float_below(factors.of_square * square + factors.base - factors.off * square - LEAST_NUMBER);
+    const double square = sum_of_group(team, sums + team.rank() / team.lanes() * team.lanes(), mine);
+    if (team.lane() != 0) return;
+    const double error = factors.off * square + LEAST_NUMBER * static_cast<double>(dimension);
+    of_points[point] = float_below(factors.of_square * square + factors.base - error);
   });
 }
 

@@ -125,6 +125,23 @@ DEVICE void count_unknown(Team& team, const PairList& list, const double* v, Cou
   team.add_all(number, mine);
 }
 
+// The least cost of each row among the pairs of a list; inf for a row without pairs. Null stands for v of 0.
+template <class Team>
+DEVICE void find_least_of_lists(Team& team, const PairList& list, const double* v, Count num_rows, Count num_columns,
+                                double* least_of_rows) {
+  team.each_group(num_rows, [&](Count row) {
+    const Count begin = number_less(list.places, list.length, row * num_columns);
+    const Count end = number_less(list.places, list.length, (row + 1) * num_columns);
+    double least = beyond_all(double{});
+    for (Count i = begin + team.lane(); i < end; i += team.lanes()) {
+      const double here = v == nullptr ? list.costs[i] : list.costs[i] - v[list.places[i] % num_columns];
+      least = here < least ? here : least;
+    }
+    least = team.min_group(least);
+    if (team.lane() == 0) least_of_rows[row] = least;
+  });
+}
+
 // Pairs of lists of columns, a list of `most` for each row, of which sizes[row] count: in any order. `number` is 0 before.
 template <class Team>
 DEVICE void place_pairs(Team& team, const Vertex* sizes, const Vertex* columns, Count num_rows, Count most, Count first_row,

@@ -1,6 +1,7 @@
 // prices.cuh: what soft minima need of a sample of rows on a GPU: see gmatch/distributed/sampled.py.
 #pragma once
 #include "costs/dense.cuh"
+#include "points/sums.cuh"
 
 // Some rows of costs in float32. Pairs that cost inf are forbidden.
 struct SampleOfRows {
@@ -9,17 +10,6 @@ struct SampleOfRows {
 
   DEVICE const float* row(Count number) const { return costs + number * row_stride; }
 };
-
-// The sum of a number of each lane, added up in one order on all of them. `sums` is memory for a number of each lane.
-template <class Team>
-DEVICE double sum_of_group(const Team& team, double* sums, double mine) {
-  sums[team.lane()] = mine;
-  team.sync_group();
-  double sum = 0;
-  for (int lane = 0; lane < team.lanes(); ++lane) sum += sums[lane];
-  team.sync_group();
-  return sum;
-}
 
 // The best column of each row. Row i of n looks for ties from column i / n on.
 template <class Team>

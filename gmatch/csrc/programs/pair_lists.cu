@@ -30,6 +30,13 @@ PROGRAM(count_unknown_grid, 512)
   count_unknown(team, {places, costs, length}, v, num_rows, num_columns, known, num_known, number);
 }
 
+PROGRAM(least_of_lists_grid, 512)
+(const Count* places, const double* costs, Count length, const double* v, Count num_rows, Count num_columns, double* least,
+ unsigned* arrivals) {
+  GridTeam<32> team(arrivals);
+  find_least_of_lists(team, {places, costs, length}, v, num_rows, num_columns, least);
+}
+
 PROGRAM(place_pairs_grid, 512)
 (const Vertex* sizes, const Vertex* columns, Count num_rows, Count most, Count first_row, Count num_columns, Count* places,
  Count* number, unsigned* arrivals) {

@@ -38,10 +38,11 @@ PROGRAM(largest_grid, 512)
 }
 
 PROGRAM(factors_grid, 512)
-(PointPairs pairs, Count dimension, const double* centre, double scale, double factor, double of_square, double base, double off,
- float* made, float* of_points, unsigned* arrivals) {
+(PointPairs pairs, Count dimension, Count width, const double* centre, double scale, double factor, double of_square,
+ double base, double off, int part_of_low, double* sums, float* made, float* of_points, unsigned* arrivals) {
   GridTeam<32> team(arrivals);
-  make_factors(team, pairs.x, pairs.num_rows, dimension, centre, {scale, factor, of_square, base, off}, made, of_points);
+  const Factors factors{scale, factor, of_square, base, off, part_of_low};
+  make_factors(team, pairs.x, pairs.num_rows, dimension, width, centre, factors, sums, made, of_points);
 }
 
 PROGRAM(finish_window_grid, 512)
