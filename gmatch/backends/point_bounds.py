@@ -36,12 +36,12 @@ PASSES = (
 FACTORS = "largest_grid", "factors_grid"
 FILL, FINISH = ("bounds_of_window_grid",), ("finish_window_grid",)
 SQUARES, PRODUCTS = ("sqeuclidean", "euclidean"), ("dot", "cosine")
-# The error of a bound, as a share of the squares of both lengths: (12 d + 64) / 2**24. A product of x and y is three sums
-# of d products, of the first 11 binary digits and the next 11 digits of coordinates. Each product is exact. Each of the
-# 3 d additions on tensor cores is taken to be off by 2**-22 of the sum of all magnitudes, |x| |y|. They cut digits off,
-# which is half of that: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer
-# Science 7 (2021). The digits that are left count 3 * 2**-22 of |x| |y|. Squares have 2 |x| |y|, which is at most
-# |x|**2 + |y|**2. The rest is for other roundings.
+# The error of a bound, as a share of the squares of both lengths: (12 d + 64) / 2**24. A product of x and y is three
+# sums of d products, of the first 11 binary digits and the next 11 digits of coordinates. Each product is exact. Each
+# of the 3 d additions on tensor cores is taken to be off by 2**-22 of the sum of all magnitudes, |x| |y|. They cut
+# digits off, which is half of that: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
+# Computer Science 7 (2021). The digits that are left count 3 * 2**-22 of |x| |y|. Squares have 2 |x| |y|, which is at
+# most |x|**2 + |y|**2. The rest is for other roundings.
 PER_COORDINATE, OTHER_ROUNDINGS, ROUNDING = 12, 64, 2.0**-24
 # Factors are filled up to a multiple of this number of coordinates: tensor cores read 16 bytes at a time.
 TOGETHER = 4
