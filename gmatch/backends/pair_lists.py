@@ -73,15 +73,14 @@ def less_duals(pairs: Places, v: Any, shape: tuple[int, int]) -> tuple[tuple[Any
 
 
 def rows_that_want(pairs: Places, v: Any, shape: tuple[int, int], known: Any) -> int:
-    """How many rows have their pair of least cost - v, among pairs that are not few, outside the known pairs."""
-    xp, (keys, costs), (rows, columns) = namespace(v), pairs, shape
-    above = costs - v[keys % columns]
-    order = xp.lexsort(xp.stack([above, (keys // columns).astype(np.float64)]))
-    begins = xp.searchsorted(keys, xp.arange(rows) * columns)
-    is_there = begins < xp.searchsorted(keys, (xp.arange(rows) + 1) * columns)
-    wanted = keys[order[begins[is_there]]]
-    at = xp.minimum(xp.searchsorted(known, wanted), max(len(known) - 1, 0))
-    return rows - (int((known[at] == wanted).sum()) if len(known) else 0)
+    """How many rows have their pair of least cost - v, among the pairs of a list, outside the known pairs.
+
+    One known pair is enough for a row whose best pairs tie.
+    """
+    xp, (keys, costs) = namespace(v), pairs
+    rows = keys // shape[1]
+    is_best = costs - v[keys % shape[1]] == least_of_rows(pairs, v, shape)[rows]
+    return shape[0] - len(xp.unique(rows[is_best & xp.isin(keys, known)]))
 
 
 def least_of_rows(pairs: Places, v: Any, shape: tuple[int, int]) -> Any:
