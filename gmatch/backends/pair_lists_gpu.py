@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import cuda
 from ..arrays import to_host
 from .catalogue import PAIR_LISTS
 from .gpu import GRID_BLOCK_SIZE, Words, _from_order, cupy, entry_points, resident_blocks
@@ -99,7 +100,7 @@ def listed(lists: tuple[Any, Any], most: int, first_row: int, columns: int) -> A
         OF_POINTS, "place_pairs_grid", sizes, numbers, np.int64(len(sizes)), np.int64(most), np.int64(first_row),
         np.int64(columns), places, number,
     )  # fmt: skip
-    found = places[: int(number.item())].copy()
+    found = cuda.beginning(places, int(number.item()))
     found.sort()
     return found
 

@@ -167,7 +167,7 @@ class BoundPasses:
 
     def overpriced_and_least(self, rows: Any, u: Any, v: Any, depth: Depth) -> tuple[Picks, Any]:
         """As `overpriced`, and the least cost - v of each row that was read, or its u if none is less."""
-        least = u.copy()
+        least = cuda.beginning(u, len(u))
         places = self._picked("overpriced_bounds_grid", rows, v, (u, least), PICKED)
         return Picks(places, len(places), None, self.costs(places)), least
 
@@ -187,7 +187,7 @@ class BoundPasses:
                 self._x.of_points[some], self._y.of_points, rounded, 1 / self.unit, *strata, np.int32(most),
                 np.int64(some.start), places, number, *own,
             )  # fmt: skip
-        places = places[: int(number.item())].copy()
+        places = cuda.beginning(places, int(number.item()))
         places.sort()
         return places
 
@@ -206,7 +206,10 @@ class BoundPasses:
 
     def rough(self, rows: slice) -> Any:
         """What some rows cost in the minimisation form, rounded, divided by the unit, without the limit."""
-        x = Cloud(*(None if array is None else cupy.ascontiguousarray(array[rows]) for array in self._x))
+        points, factors, of_points = self._x
+        x = Cloud(
+            points[rows], None if factors is None else factors[rows], cupy.asarray(to_host(of_points)[rows])
+        )  # fmt: skip
         window = cupy.empty((len(x.points), self._shape[1]), np.float32)
         self._fill(x, window)
         pairs, of_points = self._pairs(x.points, self._y.points), (x.of_points, self._y.of_points)
@@ -217,7 +220,7 @@ class BoundPasses:
         if self._is_product:
             cuda.product_into(of.factors, self._y.factors, window)
             return
-        x = of.points
+        x = cupy.ascontiguousarray(of.points)
         packed = POINT_WINDOW.pack(
             x=x.data.ptr, y=self._turned_points().data.ptr, costs=0, num_rows=len(x), num_columns=self._shape[1],
             dimension=self._coordinates, p=self._p,

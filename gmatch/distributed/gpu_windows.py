@@ -272,9 +272,7 @@ class GpuWindowPart(MatrixPart):
         if self.coarse is None:
             return None
         to_rows = windows.on_gpu(windows.of.y, self.coarse.points.x)
-        return np.concatenate(
-            [to_host(self._least_of(to_rows, some, self.here(self.coarse.u))) for some in self._some()]
-        )
+        return to_host(self._least_of(to_rows, slice(0, self.shape[1]), self.here(self.coarse.u)))
 
     def reduced(self, v: Any) -> Any:
         """The least cost - u of each column, where u is the least cost - v of each row. Columns pick pairs by these u.
@@ -331,7 +329,7 @@ class GpuWindowPart(MatrixPart):
 
     def _picked_by_columns(self, v: Any) -> Iterator[Any]:
         windows: Any = self._windows
-        u = self.for_core.least_of_rows(self.all_rows(), v)[0]
+        u = self._least_of(windows.points, slice(0, self.shape[0]), v)
         turned, shape = windows.on_gpu(windows.of.y, windows.of.x), self.shape[::-1]
         for some in self._some():
             picks = turned.passes(some, self.block.maximize, self.limit).price(None, u, Depth(0, 1.0))
@@ -356,7 +354,8 @@ class GpuWindowPart(MatrixPart):
 
     def _least_of(self, points: Any, rows: slice, v: Any) -> Any:
         passes = points.passes(rows, self.block.maximize, self.limit)
-        return passes.least_of_rows(self.xp.arange(rows.stop - rows.start, dtype=np.int32), v)[0]
+        self._windows.rows_seen += rows.stop - rows.start
+        return passes.least_of_rows(self.here(np.arange(rows.stop - rows.start, dtype=np.int32)), v)[0]
 
     def prices(self, have_misled: bool = False) -> Any:
         """Duals of the columns, by which entries are picked. If they `have_misled`, they take more steps."""
