@@ -156,8 +156,13 @@ class BoundPasses:
         other._coordinates_of_y = None
         return other
 
-    def price(self, rows: Any, v: Any, depth: Depth, most: int = PICKED) -> Picks:
-        """Pairs of least bounds, at most `most` of a row; each is the best of its stratum."""
+    def price(self, rows: Any, v: Any, depth: Depth, most: int | None = None) -> Picks:
+        """Pairs of least bounds, each the best of its stratum: `most` of a row.
+
+        For None they are PICKED, and twice as many for each time that these were not enough.
+        """
+        if most is None:
+            most = min(PICKED << depth.times, STRATA_OF_ROW)
         places = self._picked("price_bounds_grid", rows, v, (), most)
         return Picks(places, 0, None, self.costs(places))
 
