@@ -70,6 +70,7 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
     duals = duals_to_start_from(type(costs).__name__, options)
     began = perf_counter()
     windows, order = _windows_of(costs)
+    part: GpuWindowPart | None = None
     try:
         block = PointBlock(costs) if isinstance(costs, PointCosts) else _checked(costs, windows)
         checked = perf_counter() - began
@@ -79,6 +80,7 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
         if part.excess is not None:
             found.u -= part.excess
         result = result_of(one_rank(), block, found if order is None else _in_given_order(found, *order))
+        rows_seen = part.rows_seen
     except MemoryError as error:
         where = "GPU" if OF_CUPY in str(error) else "host"
         raise MemoryError(
@@ -87,6 +89,8 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
         ) from error
     finally:
         windows.close()
+        if part is not None:
+            part.close()
     if options.gap is not None:
         result = within_bound(result, part.excess is not None)
     seconds = dict.fromkeys((*STEPS, "ties"), 0.0)
@@ -94,7 +98,7 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
     result.stats.update(
         method="core" if reason == REASON else "classical", reason=found.reason or reason,
         initial="given" if duals is not None else "reduce", backend="gpu", team="windows", threads=1, start_size=0,
-        passes=-(-part.rows_seen // max(1, windows.shape[0])), windows=windows.windows_read, seconds=seconds,
+        passes=-(-rows_seen // max(1, windows.shape[0])), windows=windows.windows_read, seconds=seconds,
         **found.stats(),
     )  # fmt: skip
     return result.moved(mover_to(costs.lies_on if isinstance(costs, PointCosts) else "cpu"))
@@ -171,7 +175,7 @@ class GpuWindowPart(MatrixPart):
             block.entries_of_core = self.entries_of
         self.margins = Margins(shape[0])
         self.passes: Any = self._over_windows(block.limit)
-        self._uncut = self._over_windows(getattr(block, "cut", None))
+        self._uncut: Any = self._over_windows(getattr(block, "cut", None))
         self._pairs: Any = None
         self.bounds: Any = None  # passes over pairs of points of many coordinates
         self.coarse: Coarse | None = None
@@ -183,6 +187,11 @@ class GpuWindowPart(MatrixPart):
             )
         elif isinstance(windows, FilledWindows) and min(shape):
             self._pairs = self.bounds = bounds_of(windows, block)
+
+    def close(self) -> None:
+        """Drops what lies on the GPU: passes refer to their part, so it would stay until Python looks for cycles."""
+        self.passes = self._uncut = self._pairs = self.bounds = self.picked = None
+        self._offered.clear()
 
     @property
     def for_core(self) -> Any:
