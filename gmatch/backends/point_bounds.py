@@ -113,6 +113,7 @@ class BoundPasses:
             zeros = (cupy.zeros(len(cloud), np.float32) for cloud in clouds)
             self._x, self._y = (Cloud(cloud, None, zero) for cloud, zero in zip(clouds, zeros, strict=True))
         self.rows_seen = 0
+        self._of_rows: Any = None  # `of_points` of x on the host
         self._coordinates_of_y: Any = None  # one coordinate after the other
 
     def _factors(self, clouds: tuple[Any, Any], centre: Any) -> tuple[float, Cloud, Cloud]:
@@ -153,7 +154,7 @@ class BoundPasses:
         """The passes over the columns: x and y in each other's place."""
         other = copy(self)
         other._shape, other._x, other._y = self._shape[::-1], self._y, self._x
-        other._coordinates_of_y = None
+        other._of_rows = other._coordinates_of_y = None
         return other
 
     def price(self, rows: Any, v: Any, depth: Depth, most: int | None = None) -> Picks:
@@ -212,8 +213,10 @@ class BoundPasses:
     def rough(self, rows: slice) -> Any:
         """What some rows cost in the minimisation form, rounded, divided by the unit, without the limit."""
         points, factors, of_points = self._x
+        if self._of_rows is None:
+            self._of_rows = to_host(of_points)
         x = Cloud(
-            points[rows], None if factors is None else factors[rows], cupy.asarray(to_host(of_points)[rows])
+            points[rows], None if factors is None else factors[rows], cupy.asarray(self._of_rows[rows])
         )  # fmt: skip
         window = cupy.empty((len(x.points), self._shape[1]), np.float32)
         self._fill(x, window)

@@ -8,8 +8,9 @@ columns of the problem; points are turned instead.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from .classical import classical
 from .coarse_points import Coarse, order_of_tree
 from .core import Passes, by_core
 from .found import Found
-from .gpu_prices import prices_on_gpu
+from .gpu_prices import RowsOfPoints, StoredRows, prices_on_gpu
 from .lap import result_of
 from .margins import Margins
 from .part import Cut, MatrixPart, Part, Places
@@ -46,8 +47,10 @@ from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_e
 MOST_AUCTIONS, PART_UNKNOWN = 6, 64
 # The begin of CuPy's message if the memory of a GPU is full. The text of an error is all that ranks send of it.
 OF_CUPY = "Out of memory allocating"
-# Rows of a sample of points: 2 kB a column.
-MOST_SAMPLED = 512
+# The most rows of a sample of points. With 512 rows prices of a mixture in 16-D, n = 100,000, are no help: 24 auctions
+# did not end. With 2,048 rows, prices take 56 ms, and 3 auctions are enough: benchmarks/log/points.md, "Products of
+# matrices on a GPU".
+MOST_SAMPLED = 2048
 # The `Depth.times` with which passes pick the most entries, up to 128 a row, and with which auctions are held.
 MOST_PICKED, DEPTH_BY_AUCTIONS = 2, 0
 # Pairs that a column of many coordinates picks once, so that each column has some.
@@ -191,6 +194,7 @@ class GpuWindowPart(MatrixPart):
     def close(self) -> None:
         """Drops what lies on the GPU: passes refer to their part, so it would stay until Python looks for cycles."""
         self.passes = self._uncut = self._pairs = self.bounds = self.picked = None
+        vars(self).pop("_turned_points", None)
         self._offered.clear()
 
     @property
@@ -322,8 +326,8 @@ class GpuWindowPart(MatrixPart):
         elif self.bounds is None:
             keys = self._with(keys, self.pairs_of_centroids())
         del offered, before  # and what the pairs cost: it is computed again
-        for others in self._picked_by_columns(here) if self.bounds is None else ():
-            keys = self._with(keys, others)
+        if self.bounds is None:
+            keys = self._with(keys, self._picked_by_columns(here))
         self.picked = keys, self._costs_of(keys)
         return unknown
 
@@ -336,13 +340,22 @@ class GpuWindowPart(MatrixPart):
         points: Any = self._windows
         return points.points.passes(slice(0, self.shape[0]), self.block.maximize, self.limit).costs(keys)
 
-    def _picked_by_columns(self, v: Any) -> Iterator[Any]:
+    @cached_property
+    def _turned_points(self) -> Any:
         windows: Any = self._windows
-        u = self._least_of(windows.points, slice(0, self.shape[0]), v)
-        turned, shape = windows.on_gpu(windows.of.y, windows.of.x), self.shape[::-1]
+        return windows.on_gpu(windows.of.y, windows.of.x)
+
+    def _picked_by_columns(self, v: Any) -> Any:
+        """The best pairs of each column by the u that follow from v, increasing."""
+        windows: Any = self._windows
+        u, shape, found = self._least_of(windows.points, slice(0, self.shape[0]), v), self.shape[::-1], []
         for some in self._some():
-            picks = turned.passes(some, self.block.maximize, self.limit).price(None, u, Depth(0, 1.0))
-            yield self.lists.turned(picks.places, some.start, shape)
+            passes = self._turned_points.passes(some, self.block.maximize, self.limit)
+            places = passes.price(None, u, Depth(0, 1.0)).places
+            found.append(self.lists.turned(places, some.start, shape))
+        keys = found[0] if len(found) == 1 else self.xp.concatenate(found)
+        keys.sort()
+        return keys
 
     def pairs_of_centroids(self) -> Any:
         """Pairs that an assignment can be made of."""
@@ -368,19 +381,21 @@ class GpuWindowPart(MatrixPart):
 
     def prices(self, have_misled: bool = False) -> Any:
         """Duals of the columns, by which entries are picked. If they `have_misled`, they take more steps."""
-        block, unit = self.block, 1.0
-        if isinstance(block, CheckedWindows):
-            sample, unit = block.sample, block.unit
-        else:
-            windows: Any = self._windows
-            bounds = self.bounds or bounds_of(windows, block)
-            sample, unit = bounds.rough(slice(None, None, -(-self.shape[0] // MOST_SAMPLED))), bounds.unit
-        limit = None
+        block, windows = cast(Any, self.block), cast(Any, self._windows)
+        is_there = isinstance(block, CheckedWindows)
+        bounds: Any = None if is_there else self.bounds or bounds_of(windows, block)
+        unit, limit, free = block.unit if is_there else bounds.unit, None, np.inf
         if block.limit is not None:
             with np.errstate(over="ignore"):
                 limit = float(np.float32(block.limit / unit))
             free = limit if self.limit is None else np.inf
-            sample = self.xp.where(sample < limit, sample, np.float32(free))
+        sample: StoredRows | RowsOfPoints
+        if is_there:
+            costs = block.sample
+            sample = StoredRows(costs if limit is None else self.xp.where(costs < limit, costs, np.float32(free)))
+        else:
+            rows = range(0, self.shape[0], -(-self.shape[0] // MOST_SAMPLED))
+            sample = RowsOfPoints(bounds, self.shape[1], rows, limit, free)
         prices = prices_on_gpu(sample, None if self.limit is None else limit, self.shape[0], have_misled) * unit
         return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
 
