@@ -215,9 +215,8 @@ class BoundPasses:
         points, factors, of_points = self._x
         if self._of_rows is None:
             self._of_rows = to_host(of_points)
-        x = Cloud(
-            points[rows], None if factors is None else factors[rows], cupy.asarray(self._of_rows[rows])
-        )  # fmt: skip
+        own = cupy.asarray(np.ascontiguousarray(self._of_rows[rows]))
+        x = Cloud(points[rows], None if factors is None else factors[rows], own)
         window = cupy.empty((len(x.points), self._shape[1]), np.float32)
         self._fill(x, window)
         pairs, of_points = self._pairs(x.points, self._y.points), (x.of_points, self._y.of_points)
