@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -151,6 +152,36 @@ def is_capturing() -> bool:
 def finish_work() -> None:
     """Waits until the current GPU has done what this thread has asked of it."""
     module().cuda.get_current_stream().synchronize()
+
+
+# Numbers of CUDA's libraries: float32; factors of 11 digits and sums in float32; the library's choice of a program.
+REAL_32, COMPUTE_32_FROM_TF32, GEMM_DEFAULT = 0, 77, -1
+# What the library multiplies products by, and the former content of their memory. It reads both on the host.
+_ONE, _ZERO = (ctypes.c_float(number) for number in (1.0, 0.0))
+
+
+def product_into(x: Any, y: Any, out: Any) -> None:
+    """Writes all products of rows of x with rows of y to `out`. All are float32 with contiguous rows.
+
+    A GPU that can reads 11 binary digits of each number, on tensor cores. Sums are of float32.
+    """
+    libraries, (rows, coordinates), columns = module().cuda, x.shape, len(y)
+    row_of_x, row_of_y, row_of_out = (array.strides[0] // array.itemsize for array in (x, y, out))
+    cublas, one, zero = libraries.cublas, ctypes.addressof(_ONE), ctypes.addressof(_ZERO)
+    # The library counts columns first, so it sees x, y and `out` turned.
+    cublas.gemmEx(
+        libraries.device.get_cublas_handle(), cublas.CUBLAS_OP_T, cublas.CUBLAS_OP_N, columns, rows, coordinates, one,
+        y.data.ptr, REAL_32, row_of_y, x.data.ptr, REAL_32, row_of_x, zero, out.data.ptr, REAL_32, row_of_out,
+        COMPUTE_32_FROM_TF32, GEMM_DEFAULT,
+    )  # fmt: skip
+
+
+def beginning(array: Any, length: int) -> Any:
+    """A copy of the first entries of a contiguous vector. It takes no kernel, which CuPy would compile."""
+    made = module().empty(length, array.dtype)
+    if length:
+        made.data.copy_from_device_async(array.data, made.nbytes)
+    return made
 
 
 def csr_matrix(entries: Any, rows: Any, columns: Any, shape: tuple[int, int]) -> Any:

@@ -9,10 +9,12 @@ import scipy.sparse
 import gmatch
 from gmatch import backends, cuda, small_gpu
 from gmatch.assignment.plan import FROM_MINIMA, Plan
-from gmatch.backends import cpu, point_costs, uploads
-from gmatch.backends.block_passes import FarEdges, ForestState, HostPasses
+from gmatch.backends import cpu, pair_lists, point_costs, point_order, sample_prices, uploads
+from gmatch.backends.block_passes import FarEdges, ForestState, HostPasses, Picks
 from gmatch.backends.protocol import AssignedBatch
 from gmatch.distributed import classical, core, gpu_windows, part
+from gmatch.distributed.ranks import one_rank
+from gmatch.distributed.sampled import Sample
 from gmatch.methods import assignment_method_of
 from gmatch.problems import limits, windows
 from gmatch.problems.batch import CostBatch
@@ -49,6 +51,19 @@ def solve_on_host(costs, plan, start=FROM_MINIMA):
 def bid_on_host(costs):
     """No auction, but a cheapest assignment."""
     return solve_on_host(costs, Plan(FakeBackend, assignment_method_of("auto", "gpu")[0]))
+
+
+def order_of_tree(points, size):
+    """As the programs of a GPU, in array code."""
+    number, groups, nodes = len(points), -(-len(points) // size), 1
+    order, places = np.arange(number), np.arange(number)
+    while nodes < groups:
+        node = places // size * nodes // groups
+        begins, here = np.searchsorted(node, np.arange(nodes)), points[order]
+        reach = np.maximum.reduceat(here, begins) - np.minimum.reduceat(here, begins)
+        order = order[np.lexsort([here[places, reach.argmax(axis=1)[node]], node])]
+        nodes *= 2
+    return order
 
 
 class FakePasses:
@@ -93,6 +108,10 @@ class FakePasses:
 class FakePairs(FakePasses):
     """The passes over pairs of points, which also tell what the pairs cost."""
 
+    def costs(self, places):
+        costs, _, maximize, limit, _ = self._given
+        return fake_cupy.fake(limits.minimised(costs.ravel()[on_host(places)], np.float64, maximize, limit))
+
     @staticmethod
     def _picks(picks):
         return picks._replace(places=fake_cupy.fake(picks.places), bounds=None, costs=fake_cupy.fake(picks.costs))
@@ -100,6 +119,35 @@ class FakePairs(FakePasses):
     def overpriced(self, rows, u, v, depth):
         least, _ = self._host.least_of_rows(self._all(), on_host(v))
         return super().overpriced(rows, u, v, depth)._replace(bounds=fake_cupy.fake(least))
+
+
+class FakeBounds(FakePairs):
+    """The passes over pairs of points of many coordinates, which number pairs in the whole problem."""
+
+    unit, rows_seen = 2.0, 0
+
+    def turned(self):
+        costs, *options = self._given
+        return FakeBounds(fake_cupy.fake(np.ascontiguousarray(costs.T)), *options)
+
+    def price(self, rows, v, depth, most=16):
+        """The best pairs of all rows."""
+        costs, _, maximize, limit, _ = self._given
+        above = limits.minimised(costs, np.float64, maximize, limit) - on_host(v)
+        best = np.sort(np.argsort(above, axis=1, kind="stable")[:, :most], axis=1)
+        places = fake_cupy.fake((best + np.arange(len(costs))[:, None] * costs.shape[1]).ravel())
+        return Picks(places, 0, None, self.costs(places))
+
+    def overpriced(self, rows, u, v, depth):
+        return super().overpriced(rows, u, v, depth)._replace(bounds=None)
+
+    def overpriced_and_least(self, rows, u, v, depth):
+        picks = FakePairs.overpriced(self, rows, u, v, depth)
+        return picks, picks.bounds
+
+    def rough(self, rows):
+        costs, _, maximize, _, _ = self._given
+        return fake_cupy.fake((costs[rows] * (-1 if maximize else 1) / self.unit).astype(np.float32))
 
 
 class FakePoints:
@@ -113,8 +161,32 @@ class FakePoints:
         numbers = np.arange(self._costs.shape[0])[rows]
         return fake_cupy.fake(self._costs.of_pairs(numbers[:, None], np.arange(self._costs.shape[1])))
 
+    def bounds(self, centre, asked):
+        maximize, limit, _ = asked
+        return FakeBounds(self.costs(slice(None)), np.float64, maximize, limit, 1)
+
     def passes(self, rows, maximize, limit):
         return FakePairs(self.costs(rows), np.float64, maximize, limit, 1)
+
+
+class FakeSample:
+    """The passes over samples."""
+
+    @staticmethod
+    def wanted(costs):
+        return FakeSample._of(costs)._wanted()
+
+    @staticmethod
+    def above_the_least(costs):
+        return FakeSample._of(costs)._above_the_least()
+
+    @staticmethod
+    def shares(costs, v, eps, free):
+        return FakeSample._of(costs, None if free == -np.inf else -free)._shares(v, eps)
+
+    @staticmethod
+    def _of(costs, limit=None):
+        return Sample(one_rank(), costs.get(), 0, len(costs), limit)
 
 
 class FakeUploads:
@@ -147,6 +219,7 @@ def pretend(setattr):
         part, "passes_of",
         lambda array, *options: (FakePasses if type(array) is fake_cupy.ndarray else passes_of)(array, *options),
     )  # fmt: skip
+    setattr(part, "lists_of", lambda device: pair_lists)
     setattr(core, "run", solve_on_host)
     setattr(gpu_windows, "bids_on", bid_on_host)
     setattr(small_gpu, "assign_one", lambda *_: None)
@@ -155,6 +228,9 @@ def pretend(setattr):
     setattr(cuda, "memory_left", lambda: 1 << 33)
     setattr(cuda, "processors", lambda: 1)
     setattr(point_costs, "PointsOnGPU", FakePoints)
+    setattr(point_order, "order_of_tree", order_of_tree)
+    for name in ("wanted", "above_the_least", "shares"):
+        setattr(sample_prices, name, getattr(FakeSample, name))
     setattr(uploads, "Uploads", FakeUploads)
     setattr(core, "cover_of_allowed_pairs", lambda costs, threads: cover_of_allowed_pairs(on_host_too(costs), threads))
     return module

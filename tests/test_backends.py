@@ -175,3 +175,25 @@ def test_no_finite_number_has_a_place() -> None:
     nothing_seen = 2**63 - 1
     assert gpu._from_order(nothing_seen, False) == np.inf
     assert gpu._from_order(~nothing_seen, False) == -np.inf
+
+
+def test_layouts_on_a_gpu_go_after_all_launches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Layouts that were asked for lately stay. Before old ones go, the host waits for their GPU."""
+    waited: list[int] = []
+
+    def device(number: int) -> SimpleNamespace:
+        return SimpleNamespace(synchronize=lambda: waited.append(number))
+
+    fake = SimpleNamespace(array=lambda rows, dtype: np.array(rows, dtype), cuda=SimpleNamespace(Device=device))
+    monkeypatch.setattr(gpu, "cupy", fake)
+    monkeypatch.setattr(cuda, "end_of_work", lambda: None)
+    monkeypatch.setattr(gpu, "MOST_LAYOUTS", 4)
+    layouts = gpu.Layouts()
+    often = layouts.of(3, 1, 2)[0]
+    assert often.tolist() == [[1, 2]]
+    for size in range(100):
+        assert layouts.of(3, size, 7)[0].tolist() == [[size, 7]]
+        assert layouts.of(3, 1, 2)[0] is often
+    assert len(layouts._new) + len(layouts._old) <= 8
+    assert set(waited) == {3} and 10 < len(waited) < 100
+    assert layouts.of(3, 0, 7)[0] is not often and len(waited) < 100

@@ -11,12 +11,13 @@ from test_windows import FAMILIES, TYPES, Rows, draw_case, total
 
 import gmatch
 from gmatch import CertificateError, FunctionCosts, Infeasible, InvalidInput, PointCosts, RowWindows, cuda
-from gmatch.backends.block_passes import HeldRows
+from gmatch.backends.block_passes import Depth, HeldRows
 from gmatch.backends.protocol import AssignmentStart
 from gmatch.distributed import core
 from gmatch.distributed import gpu_windows as of_windows
 from gmatch.distributed.coarse_points import GROUP, Coarse, order_of_tree
 from gmatch.distributed.gpu_windows import GpuWindowPart
+from gmatch.distributed.point_windows import PointBlock
 from gmatch.problems import gpu_windows, windows
 from gmatch.problems.points import METRICS
 from gmatch.problems.windows import CheckedWindows
@@ -246,6 +247,42 @@ def test_costs_that_a_gpu_fills_are_the_hosts_to_the_bit(metric):
             assert (found == wanted).all()
 
 
+@pytest.mark.skipif(not GPU, reason="compiles programs for a GPU")
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize(("n", "m", "d", "offset"), [(300, 1300, 9, 0), (700, 700, 64, 30), (520, 600, 300, 1e4)])
+def test_passes_by_bounds_find_what_pairs_cost(metric, n, m, d, offset):
+    """The worst and the best pairs, as loops over the matrix find them; bounds of large offsets rule out little."""
+    rng, far = np.random.default_rng(d), 0 if metric in ("dot", "cosine") else offset
+    x, y = rng.normal(size=(n, d)) + far, rng.normal(size=(m, d)) + far
+    costs = PointCosts(x, y, metric=metric, p=3 if metric == "minkowski" else None, maximize=n == 700)
+    exact = costs.of_pairs(np.arange(n)[:, None], np.arange(m)) * (-1 if costs.maximize else 1)
+    bounds = of_windows.bounds_of(gpu_windows.FilledWindows(costs), PointBlock(costs))
+    here, v = cuda.cupy().asarray, rng.normal(size=m) * exact.std() / 4
+    rows, reduced = here(np.arange(n, dtype=np.int32)), exact - v
+    same = np.allclose if metric == "minkowski" else np.array_equal
+    picks = bounds.price(rows, here(v), Depth(0, 1.0))
+    at, of = np.divmod(picks.places.get(), m)
+    assert same(picks.costs.get(), exact[at, of]) and (np.bincount(at, minlength=n) == 16).all()
+    least = np.full(n, np.inf)
+    np.minimum.at(least, at, reduced[at, of])
+    assert (least <= reduced.min(axis=1) + 1e-3 * exact.std()).mean() > 0.9
+    u = np.partition(reduced, 10, axis=1)[:, 10]
+    worst, found = bounds.overpriced_and_least(rows, here(u), here(v), Depth(1, 1.0))
+    assert same(found.get(), reduced.min(axis=1))
+    at, of = np.divmod(worst.places.get(), m)
+    is_worst = np.zeros((n, m), bool)
+    for stratum in range(512):
+        columns = np.arange(stratum, m, 512)
+        if len(columns):
+            is_worst[np.arange(n), columns[reduced[:, columns].argmin(axis=1)]] = True
+    is_worst &= reduced < u[:, None] - 1e-9 * abs(u[:, None])
+    if metric != "minkowski":
+        assert (np.sort(at * m + of) == is_worst.ravel().nonzero()[0]).all()
+    turned = bounds.turned().price(here(np.arange(m, dtype=np.int32)), here(u), Depth(0, 1.0), 8)
+    of, at = np.divmod(turned.places.get(), n)
+    assert same(turned.costs.get(), exact[at, of])
+
+
 def test_an_error_says_which_memory_is_full(small_windows, monkeypatch):
     def run_of(error):
         def run(costs, plan, start=None):
@@ -350,7 +387,7 @@ def test_centroids_of_directions_may_be_zero(small_windows):
 @pytest.mark.parametrize("number", [0, 1, 15, 16, 17, 500, 4097])
 def test_groups_of_points_are_compact(number, gpu):
     points = np.random.default_rng(number).random((number, 2)) * (1, 3) + 1e3
-    order = order_of_tree(gpu.asarray(points)).get()
+    order = order_of_tree(points)
     assert sorted(order.tolist()) == list(range(number))
     if number > 16 * GROUP:
         groups = points[order][: number // GROUP * GROUP].reshape(-1, GROUP, 2)

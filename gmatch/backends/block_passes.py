@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .. import _native
-from ..arrays import device_of, namespace
+from ..arrays import device_of
 from .cpu import bits_and_type
 
 # Windows pick the best two entries of a row over every 32nd column; a GPU picks PICKED_ON_GPU, see
@@ -141,15 +141,6 @@ def passes_of(array: Any, dual_type: Any, maximize: bool, limit: int | float | N
         made: BlockPasses = import_module(".block_passes_gpu", __package__).GpuPasses(array, dual_type, maximize, limit)
         return made
     return HostPasses(array, dual_type, maximize, limit, threads)
-
-
-def listed(sizes: Any, columns: Any, most: int, width: int) -> Any:
-    """Places, row * columns + column, from a list of columns for each row, in the order of the lists."""
-    xp = namespace(sizes)
-    places = columns.reshape(-1, most) + xp.arange(len(sizes))[:, None] * width
-    if len(sizes) and int(sizes.min()) == most:
-        return places.ravel()
-    return places[xp.arange(most) < sizes[:, None]]
 
 
 class HostPasses:

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native
-from .block_passes import MOST_SHARES, STRATA, Depth, ForestState, HeldRows, Near, Picks, listed
+from .block_passes import MOST_SHARES, STRATA, Depth, ForestState, HeldRows, Near, Picks
 from .catalogue import BLOCK_PASSES
 from .gpu import DENSE_COSTS, GRID_BLOCK_SIZE, INFINITE, Words, c_type, cupy, entry_point, strides_of
 from .layouts import Layout
+from .pair_lists_gpu import listed
 
 BLOCK_PASS, FOREST = Layout("BlockPass"), Layout("Forest")
 
@@ -71,9 +72,7 @@ class GpuPasses:
         height, width = self._shape
         sizes, columns = cupy.empty(height, np.int32), cupy.empty(height * most, np.int32)
         self._run(name, *duals, sizes, columns)
-        places = listed(sizes, columns, most, width)
-        places.sort()
-        return places
+        return listed((sizes, columns), most, 0, width)
 
     def close(self, rows: Any, forest: ForestState, bound: Any, wanted: int) -> Any:
         memory = self._memory_to_close

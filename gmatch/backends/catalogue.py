@@ -333,16 +333,64 @@ POINT_COSTS = Program(
 POINT_PASSES = Program(
     source="programs/point_passes.cu",
     entries=dict.fromkeys(
-        ("price_points_grid", "overpriced_points_grid", "least_of_points_grid", "costs_of_places_grid"), "512"
+        (
+            "price_points_grid", "overpriced_points_grid", "least_of_points_grid", "costs_of_places_grid",
+            "boxes_of_points_grid",
+        ),
+        "512",
     ),
     structs=("PointPairs",),
     macros={"TERMS": "{terms}", "COORDINATES": "{coordinates}"},
     title="point-passes-{metric}-{coordinates}",
     rows=(METRICS, COORDINATES),
+)  # fmt: skip
+POINT_BOUNDS = Program(
+    source="programs/point_bounds.cu",
+    entries=dict.fromkeys(
+        (
+            "price_bounds_grid", "overpriced_bounds_grid", "costs_by_places_grid", "round_duals_grid", "largest_grid",
+            "factors_grid", "finish_window_grid", "bounds_of_window_grid",
+        ),
+        "512",
+    ),
+    structs=("PointPairs", "PointWindow"),
+    macros={"TERMS": "{terms}"},
+    title="point-bounds-{metric}",
+    rows=(METRICS,),
+)  # fmt: skip
+PAIR_LISTS = Program(
+    source="programs/pair_lists.cu",
+    entries=dict.fromkeys(
+        (
+            "merge_pairs_grid", "make_rows_grid", "make_long_rows_grid", "count_unknown_grid", "least_of_lists_grid",
+            "place_pairs_grid", "turn_pairs_grid",
+        ),
+        "512",
+    ),
+    structs=(),
+    macros={},
+    title="pair-lists",
+    rows=(({},),),
+)  # fmt: skip
+POINT_ORDER = Program(
+    source="programs/point_order.cu",
+    entries=dict.fromkeys(("keys_of_nodes_grid", "take_places_grid"), "512"),
+    structs=(),
+    macros={},
+    title="point-order",
+    rows=(({},),),
+)
+SAMPLE_PRICES = Program(
+    source="programs/sample_prices.cu",
+    entries=dict.fromkeys(("wanted_grid", "above_the_least_grid", "shares_grid"), "512"),
+    structs=(),
+    macros={},
+    title="sample-prices",
+    rows=(({},),),
 )
 PROGRAMS = (
     MATCH, ASSIGN, ASSIGN_BATCH, ASSIGN_CORE, ASSIGN_SPARSE, BLOCK_PASSES, MUNKRES, INSPECT_COSTS, ROWS, POINT_COSTS,
-    POINT_PASSES,
+    POINT_PASSES, POINT_BOUNDS, PAIR_LISTS, POINT_ORDER, SAMPLE_PRICES,
 )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache, partial
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -84,6 +85,8 @@ CSR_EDGES, TASK, ASSIGNMENT_TASK = map(Layout, ("CsrEdges", "Task", "AssignmentT
 SPARSE_COSTS, ENTRIES = map(Layout, ("SparseCosts", "Entries"))
 SEEN_IN_GRAPH = INSPECTION.getter("falling_offsets", "first_offset", "last_offset", "bad_columns")
 SEEN_IN_COSTS = COST_INSPECTION.getter("lowest", "minus_highest", "nans", "plus_infs", "minus_infs", "fractions")
+# Layouts of batches that stay on a GPU, each 512 bytes: batches of a detector differ in their numbers of targets.
+MOST_LAYOUTS = 1024
 # The programs that run before and after the program of a method.
 OF_COSTS = ("inspect_costs_grid", "find_pair_costs_grid")
 # By the type of the duals.
@@ -520,8 +523,9 @@ def assign_one(array: Any, maximize: bool, limit: Any) -> AssignedBatch | None:
         steps, is_turned = strides_of(array), rows > columns
         layout = (0, *(steps[::-1] if is_turned else steps), fewer, more, is_turned)
         row_match, col_match, u, v, pair_costs = vectors.addresses
+        on_gpu = _first_layout(device.id, *layout)
         problem = BATCH[dual].pack(
-            problems=_first_layout(device.id, *layout).data.ptr, step=1, num_problems=1, most_rows=rows,
+            problems=on_gpu.data.ptr, step=1, num_problems=1, most_rows=rows,
             most_columns=columns, entries=array.data.ptr, maximize=maximize,
             limit=INFINITE[dual] if limit is None else limit, drops=True, row_match=row_match, col_match=col_match,
             u=u, v=v, pair_costs=pair_costs, reports=words.begin, start=AssignmentStart.REDUCE, many_paths=False,
@@ -574,14 +578,42 @@ def _counters_on_host(reports: Any, facts: dict[str, Any]) -> dict[str, Any]:
 
 def _first_layout(device: int, *numbers: int) -> Any:
     """A problem of `CostBatch.layout` on the GPU, where it stays: a batch like an earlier one needs no copy."""
-    row, copied = _copied_layout(device, *numbers)
+    row, copied = _LAYOUTS.of(device, *numbers)
     cupy.cuda.get_current_stream().wait_event(copied)  # another stream may have copied it; the host does not wait
     return row
 
 
-@cache  # a launch that nobody waits for may still read it
-def _copied_layout(device: int, *numbers: int) -> tuple[Any, Any]:
-    return cupy.array([numbers], np.int64), cuda.end_of_work()
+class Layouts:
+    """Problems of `CostBatch.layout` on GPUs, and the ends of their copies. At most twice MOST_LAYOUTS are kept.
+
+    A launch that nobody waits for may still read a layout. So all launches are waited for before old layouts go.
+    """
+
+    def __init__(self) -> None:
+        self._new: dict[tuple[int, ...], tuple[Any, Any]] = {}
+        self._old = self._new
+        self._lock = Lock()
+
+    def of(self, device: int, *numbers: int) -> tuple[Any, Any]:
+        """The layout with these numbers. The device is current."""
+        key = device, *numbers
+        found = self._new.get(key)
+        return self._added(key) if found is None else found
+
+    def _added(self, key: tuple[int, ...]) -> tuple[Any, Any]:
+        with self._lock:
+            found = self._old.get(key)
+            if found is None:
+                found = cupy.array([key[1:]], np.int64), cuda.end_of_work()
+            if len(self._new) == MOST_LAYOUTS:
+                for device in {device for device, *_ in self._old}:
+                    cupy.cuda.Device(device).synchronize()
+                self._old, self._new = self._new, {}
+            self._new[key] = found
+        return found
+
+
+_LAYOUTS = Layouts()
 
 
 def _on_host(array: Any) -> Any:

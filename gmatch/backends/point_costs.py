@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from .block_passes import STRATA, Depth, Picks, listed
+from .block_passes import STRATA, Depth, Picks
 from .catalogue import COORDINATES, POINT_COSTS, POINT_PASSES
 from .gpu import GRID_BLOCK_SIZE, Words, cupy, entry_point, resident_blocks
-from .layouts import Layout
+from .pair_lists_gpu import listed
+from .point_bounds import POINT_PAIRS, POINT_WINDOW, BoundPasses
 
-POINT_WINDOW, POINT_PAIRS = Layout("PointWindow"), Layout("PointPairs")
 # Numbers of coordinates that passes over pairs are compiled for. Other points are filled up with zeros, which change no
 # cost. Points of more coordinates do not fit into registers.
 DIMENSIONS = tuple(int(words["coordinates"]) for words in COORDINATES)
@@ -32,23 +32,36 @@ class PointsOnGPU:
     """
 
     def __init__(self, x: Any, y: Any, metric: str, p: float | None) -> None:
-        self._x, self._y = cupy.asarray(x), cupy.ascontiguousarray(cupy.asarray(y).T)
+        self._host = x, y
         self._metric, self._p = metric, p or 0.0
         self._device = cupy.cuda.Device()
+
+    @cached_property
+    def _x(self) -> Any:
+        return cupy.asarray(self._host[0])
+
+    @cached_property
+    def _turned(self) -> Any:
+        """The coordinates of y one after the other."""
+        return cupy.asarray(np.ascontiguousarray(self._host[1].T))
 
     def costs(self, rows: Any) -> Any:
         """What some x cost with all y: float64, as `PointCosts.of_pairs` says. `rows` is a slice, or numbers."""
         x = self._x[rows] if isinstance(rows, slice) else self._x[cupy.asarray(rows)]
-        made = cupy.empty((len(x), self._y.shape[1]), np.float64)
+        made = cupy.empty((len(x), len(self._host[1])), np.float64)
         kernel = entry_point(POINT_COSTS, "point_costs_grid", self._device.id, metric=self._metric)
         words = Words(0)
         window = POINT_WINDOW.pack(
-            x=x.data.ptr, y=self._y.data.ptr, costs=made.data.ptr, num_rows=len(x), num_columns=made.shape[1],
+            x=x.data.ptr, y=self._turned.data.ptr, costs=made.data.ptr, num_rows=len(x), num_columns=made.shape[1],
             dimension=x.shape[1], p=self._p,
         )  # fmt: skip
         blocks = self._device.attributes["MultiProcessorCount"]
         kernel((blocks,), (GRID_BLOCK_SIZE,), (window, words.arrivals))
         return made
+
+    def bounds(self, centre: Any, asked: tuple[bool, float | None, float]) -> BoundPasses:
+        """The passes over pairs by bounds, for any number of coordinates: see `BoundPasses`."""
+        return BoundPasses((self._x, cupy.asarray(self._host[1])), centre, (self._metric, self._p), asked)
 
     def passes(self, rows: slice, maximize: bool, limit: float | None) -> PointPasses:
         """Passes over the pairs of some x and all y, if there are few coordinates."""
@@ -58,11 +71,21 @@ class PointsOnGPU:
     @cached_property
     def _filled_up(self) -> tuple[Any, Any, Any]:
         """Points of a number of coordinates that there is a program for, and the boxes of the columns."""
-        coordinates = self._x.shape[1]
-        more = next(size for size in DIMENSIONS if size >= coordinates) - coordinates
-        x, y = cupy.pad(self._x, ((0, 0), (0, more))), cupy.pad(self._y, ((0, more), (0, 0)))
-        in_tiles = cupy.pad(y, ((0, 0), (0, -y.shape[1] % TILE)), mode="edge").reshape(len(y), -1, TILE)
-        return x, y, cupy.stack([in_tiles.min(axis=2), in_tiles.max(axis=2)], axis=1)
+        coordinates = next(size for size in DIMENSIONS if size >= self._host[0].shape[1])
+        x, y = (_with_zeros(points, coordinates) for points in self._host)
+        x, y = cupy.asarray(x), cupy.asarray(np.ascontiguousarray(y.T))
+        boxes = cupy.empty((coordinates, 2, -(-y.shape[1] // TILE)), np.float64)
+        passes = PointPasses((x, y, boxes), (self._metric, self._p), False, None)
+        passes.find_boxes()
+        return x, y, boxes
+
+
+def _with_zeros(points: Any, coordinates: int) -> Any:
+    if points.shape[1] == coordinates:
+        return points
+    filled = np.zeros((len(points), coordinates))
+    filled[:, : points.shape[1]] = points
+    return filled
 
 
 class PointPasses:
@@ -84,7 +107,7 @@ class PointPasses:
         """The least cost - v of each of all rows, and a column that has it. No column may be covered."""
         assert covered is None, "passes over pairs leave no column out"
         least, nearest = cupy.empty(self._shape[0], np.float64), cupy.empty(self._shape[0], np.int32)
-        self._run("least_of_points_grid", self._boxes, v, _tops(v), least, nearest)
+        self._run("least_of_points_grid", self._boxes, v, self._tops(), least, nearest)
         return least, nearest
 
     def price(self, rows: Any, v: Any, depth: Depth) -> Picks:
@@ -92,7 +115,7 @@ class PointPasses:
         sizes, columns = self._lists(most)
         minima, chosen, *_ = depth.pick()
         wanted = np.int32(min(chosen * STRATA // minima, STRATA - 1))
-        self._run("price_points_grid", self._boxes, v, _tops(v), wanted, sizes, columns)
+        self._run("price_points_grid", self._boxes, v, self._tops(), wanted, sizes, columns)
         return self._picks(sizes, columns, most)
 
     def overpriced(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
@@ -102,27 +125,32 @@ class PointPasses:
         """
         sizes, columns = self._lists(STRATA)
         least = cupy.empty(self._shape[0], np.float64)
-        self._run("overpriced_points_grid", self._boxes, u, v, _tops(v), least, sizes, columns)
+        self._run("overpriced_points_grid", self._boxes, u, v, self._tops(), least, sizes, columns)
         picks = self._picks(sizes, columns, STRATA)
         return picks._replace(overpriced=len(picks.places), bounds=least)
 
     def _lists(self, most: int) -> tuple[Any, Any]:
         return cupy.empty(self._shape[0], np.int32), cupy.empty(self._shape[0] * most, np.int32)
 
+    def _tops(self) -> Any:
+        """Memory for the largest v of each tile."""
+        return cupy.empty(-(-self._shape[1] // TILE), np.float64)
+
     def _picks(self, sizes: Any, columns: Any, most: int) -> Picks:
-        places = listed(sizes, columns, most, self._shape[1])
-        places.sort()
+        places = listed((sizes, columns), most, 0, self._shape[1])
+        return Picks(places, 0, None, self.costs(places))
+
+    def costs(self, places: Any) -> Any:
+        """What pairs cost in the minimisation form, by their places row * columns + column."""
         costs = cupy.empty(len(places), np.float64)
         self._run("costs_of_places_grid", places, np.int64(len(places)), costs)
-        return Picks(places, 0, None, costs)
+        return costs
+
+    def find_boxes(self) -> None:
+        self._run("boxes_of_points_grid", self._boxes)
 
     def _run(self, name: str, *arguments: Any) -> None:
         kernel = entry_point(POINT_PASSES, name, self._device.id, **self._words)
         words = Words(0)
         blocks = resident_blocks(kernel, GRID_BLOCK_SIZE, self._device)
         kernel((blocks,), (GRID_BLOCK_SIZE,), (self._pairs, *arguments, words.arrivals))
-
-
-def _tops(v: Any) -> Any:
-    """The largest v of each tile."""
-    return cupy.pad(v, (0, -len(v) % TILE), constant_values=-np.inf).reshape(-1, TILE).max(axis=1)

@@ -8,11 +8,11 @@ group. Merigot, "A multiscale approach to optimal transport", Computer Graphics 
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import namespace
 from ..backends.points import assign_points
 from ..problems.points import PointCosts
 
@@ -26,29 +26,9 @@ MATES = 4
 
 
 def order_of_tree(points: Any) -> Any:
-    """Numbers of the points in an order in which the points of each group are near each other. O(n log(n)**2) work.
-
-    A tree halves the points along the coordinate that spreads most, until its leaves are groups.
-    """
-    xp, number = namespace(points), len(points)
-    order, groups = xp.arange(number), -(-number // GROUP)
-    if not number:
-        return order
-    points = points - points[:1]
-    places, nodes = xp.arange(number), 1
-    while nodes < groups:
-        node = places // GROUP * nodes // groups
-        here = points[order]
-        sizes = xp.bincount(node)
-        spreads = [_mean(xp, node, x * x, sizes) - _mean(xp, node, x, sizes) ** 2 for x in here.T]
-        widest = xp.stack(spreads).argmax(axis=0)[node]
-        order = order[xp.lexsort(xp.stack([here[places, widest], node.astype(np.float64)]))]
-        nodes *= 2
-    return order
-
-
-def _mean(xp: Any, node: Any, numbers: Any, sizes: Any) -> Any:
-    return xp.bincount(node, numbers) / sizes
+    """Numbers of points of the host, in an order in which the points of each group are near each other."""
+    made: Any = import_module("..backends.point_order", __package__)
+    return made.order_of_tree(points, GROUP)
 
 
 class Coarse(NamedTuple):

@@ -372,10 +372,11 @@ class _Core:
         """Without entries, except the ways out."""
         part, self._limit = self._part, self._part.limit
         n, self._columns = part.shape
-        ways_out = part.xp.arange(n if self._limit is not None else 0)
+        ways_out = np.arange(n if self._limit is not None else 0)
         self.shape = n, self._columns + len(ways_out)
-        self._keys = (ways_out + 1) * self.shape[1] - n + ways_out  # row * columns + column, increasing
-        self._values = part.xp.full(len(ways_out), self._limit or 0, part.dual_type)
+        # row * columns + column, increasing
+        self._keys = self._here((ways_out + 1) * self.shape[1] - n + ways_out)
+        self._values = self._here(np.full(len(ways_out), self._limit or 0, part.dual_type))
         self._offers: list[Places] = []
         self._costs: SparseCosts | None = None
         self._solution: Solution | None = None
@@ -392,26 +393,12 @@ class _Core:
 
     def _join(self, keys: Any, values: Any) -> bool:
         """Adds entries; whether any is new. A rounding of the duals may offer an entry of the core again."""
-        xp = self._xp
-        if not bool((keys[1:] > keys[:-1]).all()):  # ranks that have some columns each have all rows
-            keys, first = xp.unique(keys, return_index=True)
+        if not self._part.offers_in_order and not bool((keys[1:] > keys[:-1]).all()):
+            keys, first = self._xp.unique(keys, return_index=True)
             values = values[first]
-        if len(self._keys):
-            # The shorter list of keys is searched in the longer one.
-            (more, values_of_more), (fewer, values_of_fewer) = sorted(
-                ((self._keys, self._values), (keys, values)), key=lambda entries: -len(entries[0])
-            )
-            places = xp.searchsorted(more, fewer)
-            is_new = more[xp.minimum(places, len(more) - 1)] != fewer
-            fewer, values_of_fewer = fewer[is_new], values_of_fewer[is_new]
-            places = places[is_new] + xp.arange(len(fewer))
-            stay = xp.ones(len(more) + len(fewer), np.bool_)
-            stay[places] = False
-            keys = _merged(xp, stay, places, more, fewer)
-            values = _merged(xp, stay, places, values_of_more, values_of_fewer)
-        grows = len(keys) > len(self._keys)
-        self._keys, self._values = keys, values
-        return grows
+        before = len(self._keys)
+        self._keys, self._values = self._part.lists.merged((self._keys, self._values), (keys, values))
+        return len(self._keys) > before
 
     def answer(self, found: Found) -> Any:
         """All that the root says after a search: see `_Said`."""
@@ -427,15 +414,12 @@ class _Core:
         if self._solution is not None and not any(grown):
             rounds = self._is_solved and self._part.dual_type is np.float64
             return [Answer.ROUNDED if rounds else Answer.STUCK, 0]
-        n, m = self.shape
-        index_type = np.int32 if len(self._keys) < 2**31 else np.int64
-        offsets = self._xp.searchsorted(self._keys, self._xp.arange(n + 1) * m).astype(index_type)
-        arrays = offsets, (self._keys % m).astype(np.int32), self._values
+        arrays = *self._part.lists.rows_of(self._keys, self.shape), self._values
         self._costs = SparseCosts.of_checked(arrays, self.shape, *self._range)
         with found.clock("search"):
             costs, start = self._begun(found.v, offers)
             solution = self._solution = self._searched(costs, start)
-        free = int((solution.row_match[:n] < 0).sum())
+        free = int((to_host(solution.row_match)[: self.shape[0]] < 0).sum())
         self._is_solved = not free
         if free:
             found.row_match = self.row_match()
@@ -481,7 +465,8 @@ class _Core:
 
     def _are_many(self, offers: list[Places]) -> bool:
         """Whether entries were offered to more than 1 row in PART_ANEW."""
-        rows = sum(len(self._xp.unique(keys // self.shape[1])) for keys, _ in offers)
+        begins = (to_host(self._part.lists.rows_of(keys, self._part.shape)[0]) for keys, _ in offers)
+        rows = sum(int(np.count_nonzero(np.diff(each))) for each in begins)
         return rows * PART_ANEW > self.shape[0]
 
     def _start_by_bids(self, costs: SparseCosts, v: Any) -> Start:
@@ -489,11 +474,10 @@ class _Core:
 
         The differences are rounded. The search in the core itself, which starts from them, mends that.
         """
-        above = costs.data - v[costs.indices]
-        arrays = costs.indptr, costs.indices, above
-        shifted = SparseCosts.of_checked(arrays, costs.shape, float(above.min()), float(above.max()))
+        above = self._part.lists.less_duals((self._keys, self._values), v, costs.shape)
+        shifted = SparseCosts.of_checked(above[0], costs.shape, *above[1:])
         solution = self._run(shifted, Start(AssignmentStart.REDUCE, None, None))
-        return Start(AssignmentStart.GIVEN, solution.row_match, solution.v + v)
+        return Start(AssignmentStart.GIVEN, solution.row_match, self._here(to_host(solution.v) + to_host(v)))
 
     def _run(self, costs: SparseCosts, start: Start) -> Solution:
         solution = run(costs, self._plan, start)
@@ -534,14 +518,6 @@ class _Core:
         in_witness[cover_rows] = 0
         in_witness[self.shape[0] + cover_columns] = 1
         return in_witness
-
-
-def _merged(xp: Any, stay: Any, places: Any, old: Any, new: Any) -> Any:
-    """One vector: the old entries where `stay` is true, the new ones in `places`."""
-    merged = xp.empty(len(stay), old.dtype)
-    merged[stay] = old
-    merged[places] = new
-    return merged
 
 
 # Passes of a rank over its part.

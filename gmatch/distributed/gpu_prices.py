@@ -2,65 +2,85 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from importlib import import_module
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import namespace, to_host
-from ..problems.limits import blocks_of
+from ..arrays import namespace
 from .ranks import one_rank
 from .sampled import FEW, PART, Sample
 
+# Rows of points that are there at a time: 2 kB a column.
+TOGETHER = 512
 
-def prices_on_gpu(sample: Any, limit: float | None, rows: int, have_misled: bool) -> Any:
+
+class StoredRows(NamedTuple):
+    """Sampled rows that lie on the GPU, in float32."""
+
+    costs: Any
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        shape: tuple[int, int] = self.costs.shape
+        return shape
+
+    def every(self, step: int) -> StoredRows:
+        """Every `step`-th row."""
+        return StoredRows(self.costs[::step])
+
+    def parts(self) -> Iterator[Any]:
+        return iter([self.costs])
+
+
+class RowsOfPoints(NamedTuple):
+    """Sampled rows of points, at equal distances, of which some are computed at a time, in each pass again."""
+
+    bounds: Any  # the passes over pairs, which also tell what rows cost
+    columns: int
+    rows: range
+    limit: float | None  # pairs that do not cost less cost `free`
+    free: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), self.columns
+
+    def every(self, step: int) -> RowsOfPoints:
+        """Every `step`-th row."""
+        return self._replace(rows=self.rows[::step])
+
+    def parts(self) -> Iterator[Any]:
+        for first in range(0, len(self.rows), TOGETHER):
+            some = self.rows[first : first + TOGETHER]
+            costs = self.bounds.rough(slice(some.start, some.stop, some.step))
+            if self.limit is not None:
+                costs = namespace(costs).where(costs < self.limit, costs, np.float32(self.free))
+            yield costs
+
+
+def prices_on_gpu(sample: StoredRows | RowsOfPoints, limit: float | None, rows: int, have_misled: bool) -> Any:
     """The duals of `sampled.prices_of`, on the host."""
-    ranks = one_rank()
-    some = sample[:: max(1, min(PART, len(sample) // FEW))]
-    coarse = SampleOnGPU(ranks, some, 0, len(some), limit, rows)
-    return SampleOnGPU(ranks, sample, 0, len(sample), limit, rows).prices(coarse, have_misled).v
+    ranks, number = one_rank(), sample.shape[0]
+    some = sample.every(max(1, min(PART, number // FEW)))
+    coarse = SampleOnGPU(ranks, some, 0, some.shape[0], limit, rows)
+    return SampleOnGPU(ranks, sample, 0, number, limit, rows).prices(coarse, have_misled).v
 
 
 class SampleOnGPU(Sample):
-    """See `Sample`. All sampled rows are here."""
+    """See `Sample`. All sampled rows are here: `costs` are `StoredRows` or `RowsOfPoints`."""
+
+    @property
+    def _programs(self) -> Any:
+        return import_module("..backends.sample_prices", __package__)
 
     def _wanted(self) -> Any:
-        xp, columns = namespace(self.costs), self.costs.shape[1]
-        wanted = np.full(self.size, -1, np.int64)
-        for some in blocks_of(self.costs.shape, "gpu"):
-            block = self.costs[some]
-            begins = xp.arange(some.start, some.start + len(block)) * columns // self.size
-            is_best = block == block.min(axis=1)[:, None]
-            is_after = is_best & (xp.arange(columns) >= begins[:, None])
-            first = xp.where(is_after.any(axis=1), is_after.argmax(axis=1), is_best.argmax(axis=1))
-            wanted[some] = to_host(first)
-        return wanted
+        return np.concatenate([self._programs.wanted(part) for part in self.costs.parts()])
 
     def _above_the_least(self) -> Any:
-        xp, totals = namespace(self.costs), np.zeros(2)
-        for some in blocks_of(self.costs.shape, "gpu"):
-            block = self.costs[some].astype(np.float64)
-            is_allowed = block < np.inf
-            least = block.min(axis=1)
-            least[least == np.inf] = 0
-            above = xp.where(is_allowed, block - least[:, None], 0.0)
-            totals += float(above.sum()), int(is_allowed.sum())
-        return totals
+        return sum(self._programs.above_the_least(part) for part in self.costs.parts())
 
     def _shares(self, v: Any, eps: float) -> Any:
-        xp = namespace(self.costs)
-        shares, v = xp.zeros(len(v), np.float32), xp.asarray(v)
-        for some in blocks_of(self.costs.shape, "gpu"):
-            weights = v - self.costs[some]
-            most = weights.max(axis=1)
-            if self.limit is not None:
-                most = xp.maximum(most, np.float32(-self.limit))
-            most[most == -np.inf] = 0  # no column is allowed
-            weights -= most[:, None]
-            weights *= np.float32(1 / eps)
-            xp.exp(weights, out=weights)
-            of_rows = weights.sum(axis=1)
-            if self.limit is not None:
-                of_rows += xp.exp((np.float32(-self.limit) - most) * np.float32(1 / eps))
-            of_rows[of_rows == 0] = 1
-            shares += (np.float32(1) / of_rows) @ weights
-        return to_host(shares)
+        free = -np.inf if self.limit is None else -self.limit
+        return sum(self._programs.shares(part, v, eps, free) for part in self.costs.parts())

@@ -8,8 +8,9 @@ columns of the problem; points are turned instead.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from time import perf_counter
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -24,18 +25,18 @@ from ..problems.gpu_windows import FilledWindows, GpuWindows, has_few_coordinate
 from ..problems.limits import blocks_of, minimised
 from ..problems.points import PointCosts
 from ..problems.sparse import SparseCosts
-from ..problems.windows import SAMPLED_ON_GPU, CheckedWindows, WindowCosts, rows_of_sample
+from ..problems.windows import CheckedWindows, WindowCosts
 from ..result import STEPS, Assignment
 from . import core
 from .classical import classical
 from .coarse_points import Coarse, order_of_tree
 from .core import Passes, by_core
 from .found import Found
-from .gpu_prices import prices_on_gpu
+from .gpu_prices import RowsOfPoints, StoredRows, prices_on_gpu
 from .lap import result_of
 from .margins import Margins
 from .part import Cut, MatrixPart, Part, Places
-from .point_windows import PointBlock
+from .point_windows import SQUARES, PointBlock, middle
 from .ranks import Ranks, one_rank
 from .window_passes import Tile, WindowPasses
 from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_enough
@@ -46,8 +47,14 @@ from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_e
 MOST_AUCTIONS, PART_UNKNOWN = 6, 64
 # The begin of CuPy's message if the memory of a GPU is full. The text of an error is all that ranks send of it.
 OF_CUPY = "Out of memory allocating"
-# The `Depth.times` with which passes pick the most entries, up to 128 a row.
-MOST_PICKED = 2
+# The most rows of a sample of points. With 512 rows prices of a mixture in 16-D, n = 100,000, are no help: 24 auctions
+# did not end. With 2,048 rows, prices take 56 ms, and 3 auctions are enough: benchmarks/log/points.md, "Products of
+# matrices on a GPU".
+MOST_SAMPLED = 2048
+# The `Depth.times` with which passes pick the most entries, up to 128 a row, and with which auctions are held.
+MOST_PICKED, DEPTH_BY_AUCTIONS = 2, 0
+# Pairs that a column of many coordinates picks once, so that each column has some.
+PICKED_BY_COLUMNS = 8
 REASON = "windows of rows that come to the GPU in each pass: few entries of them are searched"
 
 
@@ -66,6 +73,7 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
     duals = duals_to_start_from(type(costs).__name__, options)
     began = perf_counter()
     windows, order = _windows_of(costs)
+    part: GpuWindowPart | None = None
     try:
         block = PointBlock(costs) if isinstance(costs, PointCosts) else _checked(costs, windows)
         checked = perf_counter() - began
@@ -75,6 +83,7 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
         if part.excess is not None:
             found.u -= part.excess
         result = result_of(one_rank(), block, found if order is None else _in_given_order(found, *order))
+        rows_seen = part.rows_seen
     except MemoryError as error:
         where = "GPU" if OF_CUPY in str(error) else "host"
         raise MemoryError(
@@ -83,6 +92,8 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
         ) from error
     finally:
         windows.close()
+        if part is not None:
+            part.close()
     if options.gap is not None:
         result = within_bound(result, part.excess is not None)
     seconds = dict.fromkeys((*STEPS, "ties"), 0.0)
@@ -90,7 +101,7 @@ def lap_on_gpu(costs: WindowCosts | PointCosts, options: Options) -> Assignment:
     result.stats.update(
         method="core" if reason == REASON else "classical", reason=found.reason or reason,
         initial="given" if duals is not None else "reduce", backend="gpu", team="windows", threads=1, start_size=0,
-        passes=-(-windows.rows_seen // max(1, windows.shape[0])), windows=windows.windows_read, seconds=seconds,
+        passes=-(-rows_seen // max(1, windows.shape[0])), windows=windows.windows_read, seconds=seconds,
         **found.stats(),
     )  # fmt: skip
     return result.moved(mover_to(costs.lies_on if isinstance(costs, PointCosts) else "cpu"))
@@ -107,8 +118,7 @@ def _windows_of(costs: WindowCosts | PointCosts) -> tuple[GpuWindows, Any]:
     points = costs.turned() if costs.shape[0] > costs.shape[1] else costs
     if not has_few_coordinates(points):
         return FilledWindows(points), None
-    here = mover_to("gpu")
-    rows, columns = (to_host(order_of_tree(here(cloud))) for cloud in (points.x, points.y))
+    rows, columns = (order_of_tree(cloud) for cloud in (points.x, points.y))
     return FilledWindows(points.some(rows, columns)), (rows, columns)
 
 
@@ -161,14 +171,16 @@ class GpuWindowPart(MatrixPart):
         Part.__init__(self, block, Cut(slice(0, shape[0]), slice(0, shape[1]), shape), "gpu")
         self.block, self.threads, self.share = block, 1, 1.0
         self.gap, self.excess = gap, None
+        self.offers_in_order = True
         self.holds_bids = self.dual_type is np.float64  # whole numbers keep their type
         self._offered: list[Places] = []
         if isinstance(block, CheckedWindows):
             block.entries_of_core = self.entries_of
         self.margins = Margins(shape[0])
         self.passes: Any = self._over_windows(block.limit)
-        self._uncut = self._over_windows(getattr(block, "cut", None))
+        self._uncut: Any = self._over_windows(getattr(block, "cut", None))
         self._pairs: Any = None
+        self.bounds: Any = None  # passes over pairs of points of many coordinates
         self.coarse: Coarse | None = None
         self.picked: Places | None = None  # the pairs of the core whose auction gave the duals
         if isinstance(windows, FilledWindows) and windows.by_pairs:
@@ -176,11 +188,24 @@ class GpuWindowPart(MatrixPart):
             self._pairs = WindowPasses(
                 self, self._tiles_of_pairs, lambda rows: passes_of(rows, *options), self._minimised
             )
+        elif isinstance(windows, FilledWindows) and min(shape):
+            self._pairs = self.bounds = bounds_of(windows, block)
+
+    def close(self) -> None:
+        """Drops what lies on the GPU: passes refer to their part, so it would stay until Python looks for cycles."""
+        self.passes = self._uncut = self._pairs = self.bounds = self.picked = None
+        vars(self).pop("_turned_points", None)
+        self._offered.clear()
 
     @property
     def for_core(self) -> Any:
-        """Passes over windows; or over the pairs of points of few coordinates, which no window holds."""
+        """Passes over windows; or over pairs of points, whose costs no window holds."""
         return super().for_core if self._pairs is None else self._pairs
+
+    @property
+    def rows_seen(self) -> int:
+        """How many rows passes have read so far."""
+        return self._windows.rows_seen + (0 if self.bounds is None else self.bounds.rows_seen)
 
     def _tiles_of_pairs(self, numbers: Any) -> Iterator[Tile]:
         windows: Any = self._windows
@@ -237,6 +262,8 @@ class GpuWindowPart(MatrixPart):
         return to_host(-found if self.block.maximize else found).astype(self.block.dtype)
 
     def allowed_outside(self, rows: Any, inside: Any) -> int:
+        if self.bounds is not None:  # all pairs of points are allowed
+            return len(rows) * int((~inside).sum())
         numbers, number = to_host(rows), 0
         for tile in self.tiles(numbers):
             first, end = np.searchsorted(numbers, (tile.rows.start, tile.rows.stop)).tolist()
@@ -251,102 +278,136 @@ class GpuWindowPart(MatrixPart):
         None if the costs are no points of few coordinates, if columns may stay free, and if `Coarse.of` has none.
         """
         windows: Any = self._windows
-        if self._pairs is None or self.limit is not None or self.shape[0] < self.shape[1]:
+        few = self._pairs is not None and self.bounds is None
+        if not few or self.limit is not None or self.shape[0] < self.shape[1]:
             return None
         self.coarse = Coarse.of(windows.of)
         if self.coarse is None:
             return None
         to_rows = windows.on_gpu(windows.of.y, self.coarse.points.x)
-        return np.concatenate(
-            [to_host(self._least_of(to_rows, some, self.here(self.coarse.u))) for some in self._some()]
-        )
+        return to_host(self._least_of(to_rows, slice(0, self.shape[1]), self.here(self.coarse.u)))
+
+    def reduced(self, v: Any) -> Any:
+        """The least cost - u of each column, where u is the least cost - v of each row. Columns pick pairs by these u.
+
+        Points that are far from all others are wanted by no row at first. So they have pairs, and duals, too.
+        """
+        here, turned = self.here(v), self.bounds.turned()
+        best = self.bounds.price(self.all_rows(), here, Depth(0, 1.0), 1)
+        u = self.lists.least_of_rows((best.places, best.costs), here, self.shape)
+        columns, shape = self.here(np.arange(self.shape[1], dtype=np.int32)), self.shape[::-1]
+        picks = turned.price(columns, u, Depth(0, 1.0), PICKED_BY_COLUMNS)
+        self.picked = self.lists.turned(picks.places, 0, shape), None
+        return to_host(self.lists.least_of_rows((picks.places, picks.costs), u, shape))
 
     def refined(self, v: Any) -> Any:
         """Better duals. In turns, duals pick a core and an auction in the core gives duals.
 
         This ends when few rows want a column that is not in the core.
         """
-        self._pick(v, self._wanted(v)[0])
+        self._pick(v)
         for _ in range(MOST_AUCTIONS):
-            assert self.picked is not None, "it was just picked"
-            keys, costs = self.picked
-            v = self._bid(keys, costs, v)
-            u, wanted = self._wanted(v)
-            known = keys[self.xp.minimum(self.xp.searchsorted(keys, wanted), len(keys) - 1)] == wanted
-            self._pick(v, u)
-            if int((~known).sum()) * PART_UNKNOWN <= self.shape[0]:
+            v = self._bid(v)
+            if self._pick(v) * PART_UNKNOWN <= self.shape[0]:
                 break
+        self.starts_near = True
         return v
 
-    def _wanted(self, v: Any) -> Any:
-        """The least cost - v of each row, and the place of a pair that has it."""
-        rows = self.all_rows()
-        u, nearest = self.for_core.least_of_rows(rows, self.here(v))
-        return u, rows.astype(np.int64) * self.shape[1] + nearest
+    def _pick(self, v: Any) -> int:
+        """Picks the best few pairs of each row by these duals; of few coordinates also of each column.
 
-    def _pick(self, v: Any, u: Any) -> None:
-        """Picks the best few pairs of each row and of each column by these duals. Pairs picked before stay."""
-        offers = [core.price(self, v, 0), *self._picked_by_columns(u)]
-        offers.append(self.pairs_of_centroids() if self.picked is None else self.picked)
-        keys, costs = (self.xp.concatenate(parts) for parts in zip(*offers, strict=True))
-        keys, first = self.xp.unique(keys, return_index=True)
-        self.picked, self.starts_near = (keys, costs[first]), True
+        Pairs picked before stay. Returns how many rows have a best pair that was not picked before.
+        """
+        offered, before, here = core.price(self, v, DEPTH_BY_AUCTIONS), self.picked, self.here(v)
+        self.picked, unknown, keys = None, self.shape[0], offered[0]
+        if before is not None:
+            unknown = self.lists.rows_that_want(offered, here, self.shape, before[0])
+            keys = self._with(keys, before[0])
+        elif self.bounds is None:
+            keys = self._with(keys, self.pairs_of_centroids())
+        del offered, before  # and what the pairs cost: it is computed again
+        if self.bounds is None:
+            keys = self._with(keys, self._picked_by_columns(here))
+        self.picked = keys, self._costs_of(keys)
+        return unknown
 
-    def _picked_by_columns(self, u: Any) -> Iterator[Places]:
+    def _with(self, keys: Any, others: Any) -> Any:
+        return self.lists.merged((keys, None), (others, None))[0]
+
+    def _costs_of(self, keys: Any) -> Any:
+        if self.bounds is not None:
+            return self.bounds.costs(keys)
+        points: Any = self._windows
+        return points.points.passes(slice(0, self.shape[0]), self.block.maximize, self.limit).costs(keys)
+
+    @cached_property
+    def _turned_points(self) -> Any:
         windows: Any = self._windows
-        turned, width = windows.on_gpu(windows.of.y, windows.of.x), self.shape[1]
+        return windows.on_gpu(windows.of.y, windows.of.x)
+
+    def _picked_by_columns(self, v: Any) -> Any:
+        """The best pairs of each column by the u that follow from v, increasing."""
+        windows: Any = self._windows
+        u, shape, found = self._least_of(windows.points, slice(0, self.shape[0]), v), self.shape[::-1], []
         for some in self._some():
-            picks = turned.passes(some, self.block.maximize, self.limit).price(None, u, Depth(0, 1.0))
-            columns, rows = divmod(picks.places, self.shape[0])
-            yield rows * width + columns + some.start, picks.costs
+            passes = self._turned_points.passes(some, self.block.maximize, self.limit)
+            places = passes.price(None, u, Depth(0, 1.0)).places
+            found.append(self.lists.turned(places, some.start, shape))
+        keys = found[0] if len(found) == 1 else self.xp.concatenate(found)
+        keys.sort()
+        return keys
 
-    def pairs_of_centroids(self) -> Places:
+    def pairs_of_centroids(self) -> Any:
         """Pairs that an assignment can be made of."""
-        windows: Any = self._windows
         assert self.coarse is not None, "it gave the duals"
         rows, columns = self.coarse.pairs(self.shape[0])
-        costs = self._minimised(self.here(windows.of.of_pairs(rows, columns)))
-        return self.here(rows * self.shape[1] + columns), costs
+        keys = self.here(rows * self.shape[1] + columns)
+        keys.sort()
+        return keys
 
-    def _bid(self, keys: Any, costs: Any, v: Any) -> Any:
-        number, width = self.shape
-        columns, v = (keys % width).astype(np.int32), self.here(v)
-        index_type = np.int32 if len(keys) < 2**31 else np.int64
-        offsets = self.xp.searchsorted(keys, self.xp.arange(number + 1) * width).astype(index_type)
-        above = costs - v[columns]
-        arrays = offsets, columns, above
-        bids = bids_on(SparseCosts.of_checked(arrays, self.shape, float(above.min()), float(above.max())))
-        return to_host(v + bids.v)
+    def _bid(self, v: Any) -> Any:
+        """Duals that an auction in the picked pairs gives."""
+        assert self.picked is not None, "it was just picked"
+        arrays, lowest, highest = self.lists.less_duals(self.picked, self.here(v), self.shape)
+        return v + to_host(bids_on(SparseCosts.of_checked(arrays, self.shape, lowest, highest)).v)
 
     def _some(self) -> Iterator[slice]:
         return slices_of_passes(self.shape[1])
 
     def _least_of(self, points: Any, rows: slice, v: Any) -> Any:
         passes = points.passes(rows, self.block.maximize, self.limit)
-        return passes.least_of_rows(self.xp.arange(rows.stop - rows.start, dtype=np.int32), v)[0]
+        self._windows.rows_seen += rows.stop - rows.start
+        return passes.least_of_rows(self.here(np.arange(rows.stop - rows.start, dtype=np.int32)), v)[0]
 
     def prices(self, have_misled: bool = False) -> Any:
         """Duals of the columns, by which entries are picked. If they `have_misled`, they take more steps."""
-        block, unit = self.block, 1.0
-        if isinstance(block, CheckedWindows):
-            sample, unit = block.sample, block.unit
-        else:
-            windows: Any = self._windows
-            costs = self._minimised(windows.sample(rows_of_sample(*self.shape, SAMPLED_ON_GPU // 2)))
-            largest = float(abs(costs).max()) if costs.size else 0.0
-            unit = float(2.0 ** np.frexp(largest)[1])
-            sample = (costs / unit).astype(np.float32)
-        limit = None
+        block, windows = cast(Any, self.block), cast(Any, self._windows)
+        is_there = isinstance(block, CheckedWindows)
+        bounds: Any = None if is_there else self.bounds or bounds_of(windows, block)
+        unit, limit, free = block.unit if is_there else bounds.unit, None, np.inf
         if block.limit is not None:
             with np.errstate(over="ignore"):
                 limit = float(np.float32(block.limit / unit))
             free = limit if self.limit is None else np.inf
-            sample = self.xp.where(sample < limit, sample, np.float32(free))
+        sample: StoredRows | RowsOfPoints
+        if is_there:
+            costs = block.sample
+            sample = StoredRows(costs if limit is None else self.xp.where(costs < limit, costs, np.float32(free)))
+        else:
+            rows = range(0, self.shape[0], -(-self.shape[0] // MOST_SAMPLED))
+            sample = RowsOfPoints(bounds, self.shape[1], rows, limit, free)
         prices = prices_on_gpu(sample, None if self.limit is None else limit, self.shape[0], have_misled) * unit
         return np.rint(prices).astype(np.int64) if self.dual_type is np.int64 else prices
 
     def _lies_by_columns(self) -> bool:
         return False
+
+
+def bounds_of(windows: FilledWindows, block: Any) -> Any:
+    """Passes over the pairs of points of a problem by bounds."""
+    points = windows.of
+    centre = middle(points.x, points.y) if points.metric in SQUARES else np.zeros(points.x.shape[1])
+    return windows.points.bounds(centre, (block.maximize, block.limit, max(-points.lowest, points.highest)))
 
 
 # The passes that `core` calls, over windows.
@@ -357,7 +418,13 @@ def start(ranks: Ranks, part: Any, v: Any) -> Any:
     if v is not None:
         return v.astype(part.dual_type)
     v = part.duals_of_centroids()
-    return part.prices() if v is None else part.refined(v)
+    if v is None:
+        v = part.prices()
+        # Points whose columns may stay free have no auctions, and neither have costs that no pass computes from pairs.
+        if part.bounds is None or part.limit is not None or part.shape[0] < part.shape[1]:
+            return v
+        v = part.reduced(v)
+    return part.refined(v)
 
 
 def price(part: GpuWindowPart, v: Any, times: int) -> Places:

@@ -10,6 +10,7 @@ import numpy as np
 from .. import cuda
 from ..arrays import Device, device_of, mover_to, to_host
 from ..backends.block_passes import BlockPasses, HeldRows, Near, Picks, passes_of
+from ..backends.pair_lists import lists_of
 from ..problems.limits import INFINITE_INTEGER, RowsOfCosts, blocks_of, minimised
 from .blocks import Block
 from .margins import Margins
@@ -49,6 +50,8 @@ class Part:
     """Whether a search of the core may begin with an auction from known duals: on a GPU, for floats."""
     starts_near = False
     """Whether the first duals are near the best ones."""
+    offers_in_order = False
+    """Whether all entries that a core is offered come in the order of their places."""
 
     def __init__(self, block: RowsOfCosts, cut: Cut, device: Device = "cpu") -> None:
         self.block, (self.rows, self.columns, self.shape) = block, cut
@@ -58,6 +61,8 @@ class Part:
         self.far: Any = np.inf if self.dual_type is np.float64 else INFINITE_INTEGER
         """What no cost reaches: of forbidden pairs, and of the least of none."""
         self.device, self.xp = device, np if device == "cpu" else cuda.module()
+        self.lists = lists_of(device)
+        """The functions of `gmatch.backends.pair_lists`, for arrays of the device."""
         self.here = mover_to(device)
         """What brings a vector to the costs: the ranks share vectors on the host."""
 
@@ -72,11 +77,13 @@ class Part:
 
     def all_rows(self) -> Any:
         """The numbers of all rows of this part, on the device of the costs."""
-        return self.xp.arange(self.extent[0], dtype=np.int32)
+        return self.here(np.arange(self.extent[0], dtype=np.int32))
 
     def numbered(self, keys: Any) -> Any:
         """Places in the problem, from places row * columns + column in this part's costs; in the same order."""
         width = self.extent[1]
+        if self.extent == self.shape:
+            return keys
         if width == self.shape[1]:
             return keys + self.rows.start * width
         return (keys // width + self.rows.start) * self.shape[1] + keys % width + self.columns.start

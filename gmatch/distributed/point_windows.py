@@ -43,6 +43,8 @@ BRUTE_FORCE = "points without trees: passes over all pairs, and few of them are 
 ROUNDING, OTHER_ROUNDINGS = 2.0**-24, 16
 # Added to that error: products of float32 below 2**-126 are rounded by more than a share.
 LEAST_NUMBER = 2.0**-120
+# Metrics whose costs follow from sums of squares.
+SQUARES = "sqeuclidean", "euclidean"
 # Entries of a product: enough rows of x at a time to make up for reading all y.
 PRODUCT = 1 << 22
 # Pairs of each row whose costs are computed in a pass. If the bounds let more pass, the pairs with the least bounds are
@@ -228,16 +230,16 @@ class Products:
     column has a share of that error.
     """
 
-    METRICS = "sqeuclidean", "euclidean", "dot", "cosine"
+    METRICS = *SQUARES, "dot", "cosine"
 
     def __init__(self, points: PointCosts) -> None:
         x, y = points.x, points.y
-        self._squares = points.metric in ("sqeuclidean", "euclidean")
+        self._squares = points.metric in SQUARES
         self._root = points.metric == "euclidean"
         self._base = float(points.metric == "cosine")
         self._sign = -1.0 if points.maximize else 1.0
         if self._squares:
-            centre = _middle(x, y)
+            centre = middle(x, y)
             x, y = x - centre, y - centre
         exponents = [math.frexp(max(float(abs(array).max(initial=0)), 2.0**-500))[1] for array in (x, y)]
         if self._squares:
@@ -307,7 +309,7 @@ class Products:
             np.minimum(keys, _below(np.array([limit / self.unit])), out=keys)
 
 
-def _middle(x: Any, y: Any) -> Any:
+def middle(x: Any, y: Any) -> Any:
     """The median point. Errors of bounds grow with squared distances from it, and a few far points do not move it."""
     return np.median(np.concatenate([cloud[:: 1 + len(cloud) // MIDDLE] for cloud in (x, y)]), axis=0)
 

@@ -160,7 +160,11 @@ class _Best:
     def picks(self, overpriced: int) -> Picks:
         if self._is_cut:
             self._drop()
-        return Picks(self._xp.concatenate(self._places), overpriced, None, self._xp.concatenate(self._costs))
+        return Picks(self._joined(self._places), overpriced, None, self._joined(self._costs))
+
+    def _joined(self, parts: list[Any]) -> Any:
+        """One array. The first part is empty."""
+        return parts[1] if len(parts) == 2 else self._xp.concatenate(parts)
 
     def _drop(self) -> None:
         """Keeps the best entries of each row, in the order of their places."""

@@ -130,6 +130,7 @@ class FilledWindows(GpuWindows):
 
     def __init__(self, points: Any) -> None:
         super().__init__(points.shape, 8)
+        self._room = 0  # to compute a window again takes about as long as to read it
         self.of = points
         self.points = self.on_gpu(points.x, points.y)
         self.by_pairs = has_few_coordinates(points)
@@ -149,10 +150,6 @@ class FilledWindows(GpuWindows):
 
     def _bring(self, number: int, later: list[int]) -> Any:
         return self.points.costs(self.windows[number])
-
-    def sample(self, rows: Any) -> Any:
-        """The costs of some rows, by their numbers."""
-        return self.points.costs(rows)
 
 
 class GivenWindows(GpuWindows):

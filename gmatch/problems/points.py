@@ -46,7 +46,8 @@ class PointCosts(Ranged):
     below. For another `method` and ``deterministic=True`` the matrix is made, in float64, if it takes at most 2 GB.
 
     On a GPU there are no trees. Passes over all pairs compute what points of up to 8 coordinates cost. For more
-    coordinates a program fills windows of rows, and passes read these. Another `method` makes the matrix.
+    coordinates they compare bounds in float32 first, and compute what the few pairs cost that a bound does not rule
+    out. Another `method` makes the matrix.
 
     Parameters
     ----------

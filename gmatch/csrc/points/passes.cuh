@@ -176,6 +176,37 @@ DEVICE void price_points(Team& team, const Pass& pass, int chosen, Vertex* sizes
   team.sync();
 }
 
+// The largest v of each tile, before a pass.
+template <class Team>
+DEVICE void find_tops(Team& team, const double* v, Vertex num_columns, double* tops) {
+  constexpr Vertex TILE = Tiles::COLUMNS;
+  team.each((num_columns + TILE - 1) / TILE, [&](Count tile) {
+    const Count first = tile * TILE, end = first + TILE < num_columns ? first + TILE : num_columns;
+    double top = v[first];
+    for (Count column = first + 1; column < end; ++column) top = v[column] > top ? v[column] : top;
+    tops[tile] = top;
+  });
+  team.sync();
+}
+
+// The boxes of all tiles, as Tiles has them.
+template <class Team>
+DEVICE void find_boxes(Team& team, const double* y, int coordinates, Vertex num_columns, double* boxes) {
+  constexpr Vertex TILE = Tiles::COLUMNS;
+  const Count tiles = (num_columns + TILE - 1) / TILE;
+  team.each(coordinates * tiles, [&](Count i) {
+    const Count k = i / tiles, first = i % tiles * TILE, end = first + TILE < num_columns ? first + TILE : num_columns;
+    const double* const here = y + k * num_columns;
+    double least = here[first], most = least;
+    for (Count column = first + 1; column < end; ++column) {
+      least = here[column] < least ? here[column] : least;
+      most = here[column] > most ? here[column] : most;
+    }
+    boxes[2 * k * tiles + i % tiles] = least;
+    boxes[(2 * k + 1) * tiles + i % tiles] = most;
+  });
+}
+
 // The costs of some pairs, given by their places row * num_columns + column.
 template <class Team, class Pass>
 DEVICE void find_costs_of_places(Team& team, const Pass& pass, const Count* places, Count num_places, double* found) {

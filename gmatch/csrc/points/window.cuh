@@ -12,8 +12,10 @@ DEVICE double farthest_number(double x, double low, double high) { return x - lo
 
 // One term of a sum, and what becomes of the sum, as the types of these names in points/rows.hpp. `least_at` is the y of an
 // interval whose term is least, or largest if `most` is true. Roundings keep the order of numbers. So computed terms
-// and sums keep to these bounds. Powers may miss them by some roundings.
+// and sums keep to these bounds. Powers may miss them by some roundings. `bound` makes a bound of what pairs cost, times the sign,
+// from a bound of the sum before `end`, in float32: for products of matrices.
 struct Differences {
+  static DEVICE float bound(float cost, float) { return cost; }
   static DEVICE double least_at(double x, double low, double high, bool most) {
     return most ? farthest_number(x, low, high) : nearest_number(x, low, high);
   }
@@ -26,6 +28,12 @@ struct SquaredTerms : Differences {
   static DEVICE double end(double sum, double) { return sum; }
 };
 struct RootOfSquaredTerms : SquaredTerms {
+  // The bound of a square times the sign. The root of its magnitude is lowered by more than its roundings.
+  static DEVICE float bound(float square, float sign) {
+    constexpr float ROUNDINGS = 4.0f / (1 << 24);
+    const float magnitude = square * sign;
+    return sqrtf(magnitude > 0 ? magnitude : 0) * (sign * (1 - sign * ROUNDINGS));
+  }
   static DEVICE double end(double sum, double) { return sqrt(sum); }
 };
 struct AbsoluteTerms : Differences {
@@ -45,6 +53,7 @@ struct Powers : Differences {
 };
 template <int BASE>
 struct Products {
+  static DEVICE float bound(float cost, float) { return cost; }
   // The sum counts negatively. So the y of the largest product is asked for.
   static DEVICE double least_at(double x, double low, double high, bool most) { return (x < 0) != most ? low : high; }
   static DEVICE double add(double sum, double x, double y, double) { return sum + rounded_product(x, y); }
@@ -53,8 +62,9 @@ struct Products {
 
 // A thread sums ROWS pairs of one column at a time: it reads each coordinate of y once for all of them, and the sums do not
 // wait for each other. Neighbours have neighbouring columns.
-template <class Terms, class Team>
-DEVICE void find_costs_of_window(Team& team, const PointWindow& window) {
+// use(place, cost) for all pairs.
+template <class Terms, class Team, class Use>
+DEVICE void each_cost_of_window(Team& team, const PointWindow& window, Use use) {
   constexpr Count ROWS = 8;
   const Count columns = window.num_columns, dimension = window.dimension, last = window.num_rows - 1;
   team.each((window.num_rows + ROWS - 1) / ROWS * columns, [&](Count i) {
@@ -70,7 +80,11 @@ DEVICE void find_costs_of_window(Team& team, const PointWindow& window) {
       for (Count r = 0; r < ROWS; ++r) sums[r] = Terms::add(sums[r], xs[r][k], y, window.p);
     }
     for (Count r = 0; r < ROWS && first + r <= last; ++r) {
-      window.costs[(first + r) * columns + column] = Terms::end(sums[r], window.p);
+      use((first + r) * columns + column, Terms::end(sums[r], window.p));
     }
   });
+}
+template <class Terms, class Team>
+DEVICE void find_costs_of_window(Team& team, const PointWindow& window) {
+  each_cost_of_window<Terms>(team, window, [&](Count place, double cost) { window.costs[place] = cost; });
 }

@@ -1,0 +1,249 @@
+"""Passes over all pairs of points of many coordinates on the current GPU: see csrc/points/bounds.cuh.
+
+Windows of a few rows hold bounds of what pairs cost, in float32, and are overwritten by the next rows. For metrics of
+squares and products a library multiplies matrices for that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from copy import copy
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import cuda
+from ..arrays import to_host
+from .block_passes import Depth, Picks
+from .catalogue import POINT_BOUNDS
+from .gpu import GRID_BLOCK_SIZE, Words, cupy, entry_points, resident_blocks
+from .layouts import Layout
+
+POINT_WINDOW, POINT_PAIRS = Layout("PointWindow"), Layout("PointPairs")
+# Rows of a window: with 16 lane groups for 4 rows they give each lane group of an H200 one task. A window takes 2 kB a
+# column.
+ROWS = 512
+# As in csrc/points/bounds.cuh.
+STRATA_OF_ROW = 512
+# The most pairs of a row that a pass picks, each the best of one of 512 strata. Cores of Gaussian points, n = 5,000 and
+# d = 64, hold 23 pairs a row in the end, and 42 if 32 are picked: benchmarks/log/points.md, "Products of matrices on a
+# GPU".
+PICKED = 16
+PASSES = (
+    "price_bounds_grid", "overpriced_bounds_grid", "costs_by_places_grid", "round_duals_grid",
+)  # fmt: skip
+FACTORS = "largest_grid", "factors_grid"
+FILL, FINISH = ("bounds_of_window_grid",), ("finish_window_grid",)
+SQUARES, PRODUCTS = ("sqeuclidean", "euclidean"), ("dot", "cosine")
+# The error of a bound, as a share of the squares of both lengths: (12 d + 64) / 2**24. A product of x and y is three
+# sums of d products, of the first 11 binary digits and the next 11 digits of coordinates. Each product is exact. Each
+# of the 3 d additions on tensor cores is taken to be off by 2**-22 of the sum of all magnitudes, |x| |y|. They cut
+# digits off, which is half of that: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
+# Computer Science 7 (2021). The digits that are left count 3 * 2**-22 of |x| |y|. Squares have 2 |x| |y|, which is at
+# most |x|**2 + |y|**2. The rest is for other roundings.
+PER_COORDINATE, OTHER_ROUNDINGS, ROUNDING = 12, 64, 2.0**-24
+# Factors are filled up to a multiple of this number of coordinates: tensor cores read 16 bytes at a time.
+TOGETHER = 4
+
+
+class Cloud(NamedTuple):
+    """Points on the GPU: as given, and as factors of a product of matrices with what belongs to each in a bound."""
+
+    points: Any  # float64 [number][coordinates]
+    factors: Any  # float32 [number][3 * width], see make_factors in csrc; None if the metric is no product
+    of_points: Any  # float32 [number]
+
+
+class Programs:
+    """The programs for a metric, each launched with as many blocks as the GPU holds at once."""
+
+    def __init__(self, metric: str) -> None:
+        self._metric, self._device = metric, cupy.cuda.Device()
+        self._words = Words(0)  # launches follow one another, so all can count in these words
+        self._kernels: dict[str, tuple[Any, int]] = {}
+
+    def _kernel(self, names: tuple[str, ...], name: str) -> tuple[Any, int]:
+        """A program, and how many blocks it has. Programs of `names` compile together."""
+        if name not in self._kernels:
+            kernels = entry_points(POINT_BOUNDS, names, self._device.id, metric=self._metric)
+            for each, kernel in zip(names, kernels, strict=True):
+                self._kernels[each] = kernel, resident_blocks(kernel, GRID_BLOCK_SIZE, self._device)
+        return self._kernels[name]
+
+    def threads(self, names: tuple[str, ...], name: str) -> int:
+        """How many threads a launch has."""
+        return self._kernel(names, name)[1] * GRID_BLOCK_SIZE
+
+    def run(self, names: tuple[str, ...], name: str, *arguments: Any) -> None:
+        """Launches a program."""
+        kernel, blocks = self._kernel(names, name)
+        kernel((blocks,), (GRID_BLOCK_SIZE,), (*arguments, self._words.arrivals))
+
+
+class BoundPasses:
+    """The passes of `BlockPasses` that a core needs, over all pairs of points. Lists of rows are increasing.
+
+    Parameters
+    ----------
+    clouds : (array, array)
+        Points x and y on the GPU, float64.
+    centre : array
+        The point of the host that bounds are best near to.
+    metric : (str, float)
+        Its name, and its p.
+    maximize : bool
+    limit : float or None
+    highest : float
+        The largest magnitude of a cost.
+    """
+
+    def __init__(
+        self, clouds: tuple[Any, Any], centre: Any, metric: tuple[str, float], asked: tuple[bool, float | None, float]
+    ) -> None:
+        (self._metric, self._p), (maximize, self._limit, highest) = metric, asked
+        self._shape, self._coordinates = (len(clouds[0]), len(clouds[1])), clouds[0].shape[1]
+        self._sign = -1.0 if maximize else 1.0
+        self._programs = Programs(self._metric)
+        self._is_product = self._metric in SQUARES + PRODUCTS
+        if self._is_product:
+            self.unit, self._x, self._y = self._factors(clouds, cupy.asarray(centre))
+        else:
+            self.unit = math.ldexp(1.0, math.frexp(highest)[1])
+            zeros = (cupy.zeros(len(cloud), np.float32) for cloud in clouds)
+            self._x, self._y = (Cloud(cloud, None, zero) for cloud, zero in zip(clouds, zeros, strict=True))
+        self.rows_seen = 0
+        self._of_rows: Any = None  # `of_points` of x on the host
+        self._coordinates_of_y: Any = None  # one coordinate after the other
+
+    def _factors(self, clouds: tuple[Any, Any], centre: Any) -> tuple[float, Cloud, Cloud]:
+        """The unit of bounds, and both clouds. Coordinates are divided by powers of two, so that none is above 1."""
+        is_square, coordinates = self._metric in SQUARES, np.int64(self._coordinates)
+        largest = cupy.zeros(2, np.float64)
+        for number, cloud in enumerate(clouds):
+            self._programs.run(
+                FACTORS, "largest_grid", self._pairs(cloud, cloud), coordinates, centre, largest[number : number + 1]
+            )
+        exponents = [math.frexp(max(number, 2.0**-500))[1] for number in to_host(largest).tolist()]
+        if is_square:
+            exponents = [max(exponents)] * 2
+        width = -(-self._coordinates // TOGETHER) * TOGETHER
+        sums = cupy.empty(self._programs.threads(FACTORS, "factors_grid"), np.float64)
+        unit = math.ldexp(1.0, exponents[0] if self._metric == "euclidean" else sum(exponents))
+        made = []
+        for number, cloud in enumerate(clouds):
+            factors, of_points = cupy.empty((len(cloud), 3 * width), np.float32), cupy.empty(len(cloud), np.float32)
+            is_first = number == 0
+            base = self._sign / unit if is_first and self._metric == "cosine" else 0.0
+            off = (PER_COORDINATE * self._coordinates + OTHER_ROUNDINGS) * ROUNDING
+            self._programs.run(
+                FACTORS, "factors_grid", self._pairs(cloud, cloud), coordinates, np.int64(width), centre,
+                math.ldexp(1.0, -exponents[number]), (-2.0 if is_square else -1.0) * self._sign if is_first else 1.0,
+                self._sign if is_square else 0.0, base, off, np.int32(2 - number), sums, factors, of_points,
+            )  # fmt: skip
+            made.append(Cloud(cloud, factors, of_points))
+        return unit, made[0], made[1]
+
+    def _pairs(self, x: Any, y: Any) -> Any:
+        return POINT_PAIRS.pack(
+            x=x.data.ptr, y=y.data.ptr, num_rows=len(x), num_columns=len(y), p=self._p, sign=self._sign,
+            limit=np.inf if self._limit is None else float(self._limit),
+        )  # fmt: skip
+
+    def turned(self) -> BoundPasses:
+        """The passes over the columns: x and y in each other's place."""
+        other = copy(self)
+        other._shape, other._x, other._y = self._shape[::-1], self._y, self._x
+        other._of_rows = other._coordinates_of_y = None
+        return other
+
+    def price(self, rows: Any, v: Any, depth: Depth, most: int | None = None) -> Picks:
+        """Pairs of least bounds, each the best of its stratum: `most` of a row.
+
+        For None they are PICKED, and twice as many for each time that these were not enough.
+        """
+        if most is None:
+            most = min(PICKED << depth.times, STRATA_OF_ROW)
+        places = self._picked("price_bounds_grid", rows, v, (), most)
+        return Picks(places, 0, None, self.costs(places))
+
+    def overpriced(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
+        """The worst pairs of listed rows, at most PICKED of a row; each is the worst of its stratum."""
+        return self.overpriced_and_least(rows, u, v, depth)[0]
+
+    def overpriced_and_least(self, rows: Any, u: Any, v: Any, depth: Depth) -> tuple[Picks, Any]:
+        """As `overpriced`, and the least cost - v of each row that was read, or its u if none is less."""
+        least = cuda.beginning(u, len(u))
+        places = self._picked("overpriced_bounds_grid", rows, v, (u, least), PICKED)
+        return Picks(places, len(places), None, self.costs(places)), least
+
+    def _picked(self, name: str, rows: Any, v: Any, duals: tuple[Any, ...], most: int) -> Any:
+        """Places of pairs that a program picks, increasing."""
+        n, m = self._shape
+        rounded, number = cupy.empty(m, np.float32), cupy.zeros(1, np.int64)
+        whole = self._pairs(self._x.points, self._y.points)
+        self._programs.run(PASSES, "round_duals_grid", whole, v, 1 / self.unit, rounded)
+        strata = cupy.empty((ROWS, STRATA_OF_ROW), np.float64), cupy.empty((ROWS, STRATA_OF_ROW), np.int32)
+        places = cupy.empty(most * min(n, len(rows) * ROWS), np.int64)  # of all rows of the windows
+        for some, window in self._windows(to_host(rows)):
+            of_rows = tuple(array[some] for array in duals)
+            own = (of_rows[0], v, of_rows[1]) if duals else ()
+            self._programs.run(
+                PASSES, name, self._pairs(self._x.points[some], self._y.points), np.int64(self._coordinates), window,
+                self._x.of_points[some], self._y.of_points, rounded, 1 / self.unit, *strata, np.int32(most),
+                np.int64(some.start), places, number, *own,
+            )  # fmt: skip
+        places = cuda.beginning(places, int(number.item()))
+        places.sort()
+        return places
+
+    def _windows(self, numbers: Any) -> Iterator[tuple[slice, Any]]:
+        """Windows that have some of these rows, one after the other in one piece of memory."""
+        n, m = self._shape
+        window = cupy.empty((min(ROWS, n), m), np.float32)
+        for first in range(0, n, ROWS):
+            some = slice(first, min(first + ROWS, n))
+            begin, end = np.searchsorted(numbers, (some.start, some.stop))
+            if end > begin:
+                self.rows_seen += some.stop - some.start
+                here = window[: some.stop - some.start]
+                self._fill(Cloud(*(None if array is None else array[some] for array in self._x)), here)
+                yield some, here
+
+    def rough(self, rows: slice) -> Any:
+        """What some rows cost in the minimisation form, rounded, divided by the unit, without the limit."""
+        points, factors, of_points = self._x
+        if self._of_rows is None:
+            self._of_rows = to_host(of_points)
+        own = cupy.asarray(np.ascontiguousarray(self._of_rows[rows]))
+        x = Cloud(points[rows], None if factors is None else factors[rows], own)
+        window = cupy.empty((len(x.points), self._shape[1]), np.float32)
+        self._fill(x, window)
+        pairs, of_points = self._pairs(x.points, self._y.points), (x.of_points, self._y.of_points)
+        self._programs.run(FINISH, "finish_window_grid", pairs, *of_points, window)
+        return window
+
+    def _fill(self, of: Cloud, window: Any) -> None:
+        if self._is_product:
+            cuda.product_into(of.factors, self._y.factors, window)
+            return
+        x = cupy.ascontiguousarray(of.points)
+        packed = POINT_WINDOW.pack(
+            x=x.data.ptr, y=self._turned_points().data.ptr, costs=0, num_rows=len(x), num_columns=self._shape[1],
+            dimension=self._coordinates, p=self._p,
+        )  # fmt: skip
+        self._programs.run(FILL, "bounds_of_window_grid", packed, self._sign / self.unit, window)
+
+    def _turned_points(self) -> Any:
+        if self._coordinates_of_y is None:
+            self._coordinates_of_y = cupy.ascontiguousarray(self._y.points.T)
+        return self._coordinates_of_y
+
+    def costs(self, places: Any) -> Any:
+        """What pairs cost in the minimisation form, by their places row * columns + column."""
+        costs = cupy.empty(len(places), np.float64)
+        self._programs.run(
+            PASSES, "costs_by_places_grid", self._pairs(self._x.points, self._y.points), np.int64(self._coordinates),
+            places, np.int64(len(places)), costs,
+        )  # fmt: skip
+        return costs

@@ -1,0 +1,259 @@
+// point_bounds.cpp: passes over pairs of points by bounds, for one kind of TERMS, beside plain loops over what each pair costs.
+#include <algorithm>
+#include <vector>
+
+#include "fuzz.h"
+
+template <class Terms>
+constexpr bool IS_SQUARE = std::is_base_of_v<SquaredTerms, Terms>;
+template <class Terms>
+constexpr bool IS_PRODUCT = IS_SQUARE<Terms> || std::is_same_v<Terms, Products<0>> || std::is_same_v<Terms, Products<1>>;
+
+struct Given {
+  std::vector<double> x, y, u, v, centre, costs;
+  std::vector<float> window, of_rows, of_columns, rounded;
+  int dimension, most;
+  double per_unit;
+  PointPairs pairs;
+  emulator::Launch launch;
+
+  double reduced(Vertex row, Vertex column) const { return costs[Count{row} * pairs.num_columns + column] - v[column]; }
+  float bound(Vertex row, Vertex column) const {
+    const float entry = window[Count{row} * pairs.num_columns + column];
+    const float cost = TERMS::bound(entry + of_columns[column] + of_rows[row], static_cast<float>(pairs.sign));
+    const float limit = pairs.limit < HUGE_VAL ? float_below(pairs.limit * per_unit) : HUGE_VALF;
+    return std::min(cost, limit) - rounded[column];
+  }
+};
+
+static std::vector<double> draw_numbers(Random& random, Count length) {
+  std::vector<double> numbers(length);
+  for (double& number : numbers) number = static_cast<double>(random() % 2000) / 1000 - 1;
+  return numbers;
+}
+
+static double largest_of(const Given& given, const std::vector<double>& points) {
+  double largest = 0;
+  const PointPairs cloud{points.data(), nullptr, static_cast<Vertex>(points.size()) / given.dimension, 0, 0, 1, 0};
+  emulator::launch(given.launch, [&] { largest_grid(cloud, given.dimension, given.centre.data(), &largest, arrivals); });
+  return largest;
+}
+
+// The window, and what belongs to points in a bound, as gmatch/backends/point_bounds.py has them made.
+static void make_bounds(Given& given) {
+  const Vertex rows = given.pairs.num_rows, columns = given.pairs.num_columns, d = given.dimension;
+  given.window.resize(Count{rows} * columns);
+  given.of_rows.assign(rows, 0);
+  given.of_columns.assign(columns, 0);
+  if (!IS_PRODUCT<TERMS>) {
+    given.per_unit = 1.0 / 64;
+    std::vector<double> turned(given.y.size());
+    for (int column = 0; column < columns; ++column) {
+      for (int k = 0; k < d; ++k) turned[k * columns + column] = given.y[column * d + k];
+    }
+    const PointWindow points{given.x.data(), turned.data(), nullptr, rows, columns, d, given.pairs.p};
+    emulator::launch(given.launch, [&] {
+      bounds_of_window_grid(points, given.pairs.sign * given.per_unit, given.window.data(), arrivals);
+    });
+    return;
+  }
+  int exponents[2];
+  std::frexp(largest_of(given, given.x), &exponents[0]);
+  std::frexp(largest_of(given, given.y), &exponents[1]);
+  if (IS_SQUARE<TERMS>) exponents[0] = exponents[1] = std::max(exponents[0], exponents[1]);
+  const bool is_root = std::is_same_v<TERMS, RootOfSquaredTerms>;
+  given.per_unit = std::ldexp(1, -(is_root ? exponents[0] : exponents[0] + exponents[1]));
+  std::vector<float> factors[2];
+  const double sign = given.pairs.sign, off = (12.0 * d + 64) / (1 << 24);
+  const int width = (d + 3) / 4 * 4;
+  std::vector<double> sums(given.launch.blocks * given.launch.threads);
+  for (int side = 0; side < 2; ++side) {
+    const std::vector<double>& points = side == 0 ? given.x : given.y;
+    const PointPairs cloud{points.data(), nullptr, side == 0 ? rows : columns, 0, 0, 1, 0};
+    const double base = side == 0 && std::is_same_v<TERMS, Products<1>> ? sign * given.per_unit : 0;
+    const double factor = side == 0 ? (IS_SQUARE<TERMS> ? -2 : -1) * sign : 1;
+    factors[side].resize(3 * points.size() / d * width);
+    emulator::launch(given.launch, [&] {
+      factors_grid(cloud, d, width, given.centre.data(), std::ldexp(1, -exponents[side]), factor, IS_SQUARE<TERMS> ? sign : 0, base,
+                   off, 2 - side, sums.data(), factors[side].data(), side == 0 ? given.of_rows.data() : given.of_columns.data(), arrivals);
+    });
+  }
+  for (Vertex row = 0; row < rows; ++row) {
+    for (Vertex column = 0; column < columns; ++column) {
+      float sum = 0;
+      for (int k = 3 * width - 1; k >= 0; --k) {
+        const float x = factors[0][row * 3 * width + k], y = factors[1][column * 3 * width + k];
+        if (short_float(x) != x || short_float(y) != y) emulator::fail("a factor of more than 11 digits");
+        sum += x * y;
+      }
+      given.window[Count{row} * columns + column] = sum;
+    }
+  }
+}
+
+static Given draw(Random& random) {
+  const Vertex rows = 1 + random() % 9, columns = 1 + random() % (random() % 3 == 0 ? 2500 : 80), d = 1 + random() % 20;
+  Given given{draw_numbers(random, rows * d), draw_numbers(random, columns * d), draw_numbers(random, rows),
+              draw_numbers(random, columns), std::vector<double>(d), {}, {}, {}, {}, std::vector<float>(columns), d,
+              1 + static_cast<int>(random() % 40), 1, {}, draw_launch(random)};
+  if (IS_SQUARE<TERMS> && random() % 2 == 0) {  // an offset that the centre takes away, up to its own roundings
+    for (double& number : given.centre) number = 1e3;
+    for (auto* points : {&given.x, &given.y}) {
+      for (double& number : *points) number += 1000.25;
+    }
+  }
+  if (random() % 2 == 0) {
+    for (double& dual : given.u) dual *= d;
+  }
+  if (random() % 4 == 0) given.v[random() % columns] = -HUGE_VAL;  // no pair of this column is wanted
+  const double sign = random() % 2 == 0 ? 1 : -1, limit = random() % 2 == 0 ? HUGE_VAL : 0.5, p = 2.5;
+  given.pairs = {given.x.data(), given.y.data(), rows, columns, p, sign, limit};
+  for (Vertex row = 0; row < rows; ++row) {
+    for (Vertex column = 0; column < columns; ++column) {
+      double sum = 0;
+      for (int k = 0; k < d; ++k) sum = TERMS::add(sum, given.x[row * d + k], given.y[column * d + k], p);
+      given.costs.push_back(std::min(sign * TERMS::end(sum, p), limit));
+    }
+  }
+  make_bounds(given);
+  emulator::launch(given.launch, [&] {
+    round_duals_grid(given.pairs, given.v.data(), given.per_unit, given.rounded.data(), arrivals);
+  });
+  return given;
+}
+
+static std::string judge_bounds(const Given& given) {
+  double error = 0;
+  for (Vertex row = 0; row < given.pairs.num_rows; ++row) {
+    for (Vertex column = 0; column < given.pairs.num_columns; ++column) {
+      if (given.v[column] == -HUGE_VAL) continue;
+      const double reduced = given.reduced(row, column) * given.per_unit;
+      if (given.bound(row, column) >= float_above(reduced) && reduced != 0) return "a bound above what a pair costs";
+      error = std::max(error, reduced - given.bound(row, column));
+    }
+  }
+  return error < 0.01 ? "" : "a bound that is far off";
+}
+
+struct Picked {
+  std::vector<Count> places;
+  std::vector<double> least;
+};
+
+static Picked run(const Given& given, bool overpriced) {
+  const Vertex rows = given.pairs.num_rows;
+  constexpr Count FIRST = 7;  // the number of the first row in the whole problem
+  std::vector<double> keys(rows * STRATA_OF_ROW), least(rows, 77);
+  std::vector<Vertex> columns(rows * STRATA_OF_ROW);
+  Count number = 3;  // pairs of an earlier window
+  std::vector<Count> places(number + rows * given.most + 1, -77);
+  emulator::launch(given.launch, [&] {
+    if (overpriced) {
+      overpriced_bounds_grid(given.pairs, given.dimension, given.window.data(), given.of_rows.data(), given.of_columns.data(),
+                             given.rounded.data(), given.per_unit, keys.data(), columns.data(), given.most, FIRST, places.data(),
+                             &number, given.u.data(), given.v.data(), least.data(), arrivals);
+    } else {
+      price_bounds_grid(given.pairs, given.dimension, given.window.data(), given.of_rows.data(), given.of_columns.data(),
+                        given.rounded.data(), given.per_unit, keys.data(), columns.data(), given.most, FIRST, places.data(),
+                        &number, arrivals);
+    }
+  });
+  if (places[0] != -77 || places[2] != -77 || places[number] != -77) emulator::fail("pairs outside their room");
+  std::vector<Count> own(&places[3], &places[0] + number);
+  for (Count& place : own) place -= FIRST * given.pairs.num_columns;
+  std::sort(own.begin(), own.end());
+  if (std::adjacent_find(own.begin(), own.end()) != own.end()) emulator::fail("a pair that is picked twice");
+  return {own, least};
+}
+
+// The picked pairs of a row, by keys, must be the least of the strata that have any.
+static std::string judge_row(const Given& given, const std::vector<Count>& places, Vertex row, std::vector<double> minima,
+                             const std::function<double(Vertex)>& key) {
+  std::vector<double> found;
+  for (const Count place : places) {
+    if (place / given.pairs.num_columns == row) found.push_back(key(static_cast<Vertex>(place % given.pairs.num_columns)));
+  }
+  std::sort(found.begin(), found.end());
+  std::sort(minima.begin(), minima.end());
+  minima.resize(std::min<std::size_t>(minima.size(), given.most));
+  return found == minima ? "" : "other pairs than the best of the strata";
+}
+
+static std::string judge_prices(const Given& given) {
+  const Picked picked = run(given, false);
+  for (Vertex row = 0; row < given.pairs.num_rows; ++row) {
+    std::vector<double> minima;
+    for (Vertex stratum = 0; stratum < STRATA_OF_ROW; ++stratum) {
+      double least = HUGE_VAL;
+      for (Vertex column = stratum; column < given.pairs.num_columns; column += STRATA_OF_ROW) {
+        least = std::min<double>(least, given.bound(row, column));
+      }
+      if (least < HUGE_VAL) minima.push_back(least);
+    }
+    const std::string wrong = judge_row(given, picked.places, row, minima, [&](Vertex column) { return given.bound(row, column); });
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+static std::string judge_overpriced(const Given& given) {
+  const Picked picked = run(given, true);
+  for (Vertex row = 0; row < given.pairs.num_rows; ++row) {
+    std::vector<double> minima;
+    double least = given.u[row];
+    for (Vertex stratum = 0; stratum < STRATA_OF_ROW; ++stratum) {
+      double here = HUGE_VAL;
+      for (Vertex column = stratum; column < given.pairs.num_columns; column += STRATA_OF_ROW) {
+        here = std::min(here, given.reduced(row, column));
+      }
+      least = std::min(least, here);
+      if (here < given.u[row] - 1e-12) minima.push_back(here);
+    }
+    if (picked.least[row] != least) return "another least of a row";
+    const std::string wrong =
+        judge_row(given, picked.places, row, minima, [&](Vertex column) { return given.reduced(row, column); });
+    if (!wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+static std::string judge_finished(const Given& given) {
+  std::vector<float> window = given.window;
+  emulator::launch(given.launch, [&] {
+    finish_window_grid(given.pairs, given.of_rows.data(), given.of_columns.data(), window.data(), arrivals);
+  });
+  for (std::size_t i = 0; i < window.size(); ++i) {
+    const double cost = given.costs[i] * given.per_unit;
+    if (given.costs[i] < given.pairs.limit ? std::abs(window[i] - cost) > 0.01 : window[i] < cost - 0.01) {
+      return "a finished window that is far off";
+    }
+  }
+  return "";
+}
+
+static std::string judge_places(const Given& given, Random& random) {
+  std::vector<Count> places(random() % 100);
+  for (Count& place : places) place = random() % given.costs.size();
+  std::vector<double> found(places.size() + 1, 77);
+  const Count number = places.size();
+  emulator::launch(given.launch, [&] {
+    costs_by_places_grid(given.pairs, given.dimension, places.data(), number, found.data(), arrivals);
+  });
+  for (Count i = 0; i < number; ++i) {
+    if (found[i] != given.costs[places[i]]) return "another cost of a pair";
+  }
+  return found[number] == 77 ? "" : "a cost too many";
+}
+
+int main(int argc, char** argv) {
+  return fuzz(argc, argv, 100, [](Random& random) -> std::string {
+    const Given given = draw(random);
+    emulator::instance += ": " + std::to_string(given.pairs.num_rows) + " x " + std::to_string(given.pairs.num_columns) + ", " +
+                          name_of(given.launch);
+    std::string wrong = judge_bounds(given);
+    if (wrong.empty()) wrong = judge_prices(given);
+    if (wrong.empty()) wrong = judge_overpriced(given);
+    if (wrong.empty()) wrong = judge_finished(given);
+    return wrong.empty() ? judge_places(given, random) : wrong;
+  });
+}
