@@ -163,7 +163,7 @@ _ONE, _ZERO = (ctypes.c_float(number) for number in (1.0, 0.0))
 def product_into(x: Any, y: Any, out: Any) -> None:
     """Writes all products of rows of x with rows of y to `out`. All are float32 with contiguous rows.
 
-    A GPU that can reads 11 binary digits of each number, on tensor cores. Sums are of float32.
+    Tensor cores read 11 binary digits of each number, if the GPU has TF32. Sums are float32.
     """
     libraries, (rows, coordinates), columns = module().cuda, x.shape, len(y)
     row_of_x, row_of_y, row_of_out = (array.strides[0] // array.itemsize for array in (x, y, out))

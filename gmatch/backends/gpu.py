@@ -85,7 +85,8 @@ CSR_EDGES, TASK, ASSIGNMENT_TASK = map(Layout, ("CsrEdges", "Task", "AssignmentT
 SPARSE_COSTS, ENTRIES = map(Layout, ("SparseCosts", "Entries"))
 SEEN_IN_GRAPH = INSPECTION.getter("falling_offsets", "first_offset", "last_offset", "bad_columns")
 SEEN_IN_COSTS = COST_INSPECTION.getter("lowest", "minus_highest", "nans", "plus_infs", "minus_infs", "fractions")
-# Layouts of batches that stay on a GPU, each 512 bytes: batches of a detector differ in their numbers of targets.
+# At most twice this number of layouts of batches stay on a GPU, each 512 bytes. Batches of a detector differ in their
+# numbers of targets.
 MOST_LAYOUTS = 1024
 # The programs that run before and after the program of a method.
 OF_COSTS = ("inspect_costs_grid", "find_pair_costs_grid")

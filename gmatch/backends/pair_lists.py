@@ -1,6 +1,6 @@
-"""Lists of pairs, as `Places` are: row * columns + column, increasing, and what the pairs cost; here for array code.
+"""Lists of pairs, as `Places` are: row * columns + column, increasing, and what the pairs cost.
 
-`pair_lists_gpu` has the same functions as programs of a GPU.
+These functions are array code of the host. `pair_lists_gpu` has them as programs of a GPU.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def lists_of(device: Device) -> Any:
 
 
 def merged(first: Places, second: Places) -> Places:
-    """One list of two. The second one may have a pair twice, but comes in order. Both or none may have costs."""
+    """One list of two, both in order. The second one may have a pair twice. Both have costs, or none has."""
     (keys, values), (others, costs) = first, second
     xp = namespace(others)
     if costs is None:

@@ -1,7 +1,7 @@
 """Passes over all pairs of points of many coordinates on the current GPU: see csrc/points/bounds.cuh.
 
-Windows of a few rows hold bounds of what pairs cost, in float32, and are overwritten by the next rows. For metrics of
-squares and products a library multiplies matrices for that.
+A window holds bounds of what some rows cost, in float32. The next rows overwrite it. For metrics of squares and
+products a library multiplies matrices to fill it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .gpu import GRID_BLOCK_SIZE, Words, cupy, entry_points, resident_blocks
 from .layouts import Layout
 
 POINT_WINDOW, POINT_PAIRS = Layout("PointWindow"), Layout("PointPairs")
-# Rows of a window: with 16 lane groups for 4 rows they give each lane group of an H200 one task. A window takes 2 kB a
-# column.
+# Rows of a window. 16 lane groups share 4 rows, so 512 rows are 2,048 tasks: about one for each lane group of an H200.
+# A window takes 2 kB a column.
 ROWS = 512
 # As in csrc/points/bounds.cuh.
 STRATA_OF_ROW = 512
-# The most pairs of a row that a pass picks, each the best of one of 512 strata. Cores of Gaussian points, n = 5,000 and
-# d = 64, hold 23 pairs a row in the end, and 42 if 32 are picked: benchmarks/log/points.md, "Products of matrices on a
-# GPU".
+# The most pairs of a row that a pass picks at first, each the best of one of 512 strata. Simulated cores of Gaussian
+# points, n = 5,000 and d = 64, hold 23 pairs a row in the end, and 42 if 32 are picked: benchmarks/log/points.md,
+# "Products of matrices on a GPU".
 PICKED = 16
 PASSES = (
     "price_bounds_grid", "overpriced_bounds_grid", "costs_by_places_grid", "round_duals_grid",
@@ -39,9 +39,9 @@ SQUARES, PRODUCTS = ("sqeuclidean", "euclidean"), ("dot", "cosine")
 # The error of a bound, as a share of the squares of both lengths: (12 d + 64) / 2**24. A product of x and y is three
 # sums of d products, of the first 11 binary digits and the next 11 digits of coordinates. Each product is exact. Each
 # of the 3 d additions on tensor cores is taken to be off by 2**-22 of the sum of all magnitudes, |x| |y|. They cut
-# digits off, which is half of that: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
-# Computer Science 7 (2021). The digits that are left count 3 * 2**-22 of |x| |y|. Squares have 2 |x| |y|, which is at
-# most |x|**2 + |y|**2. The rest is for other roundings.
+# digits off, which loses half of that: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores",
+# PeerJ Computer Science 7 (2021). The digits that no factor has count 3 * 2**-22 of |x| |y|. Squares have 2 |x| |y|,
+# which is at most |x|**2 + |y|**2. OTHER_ROUNDINGS has room for all other roundings.
 PER_COORDINATE, OTHER_ROUNDINGS, ROUNDING = 12, 64, 2.0**-24
 # Factors are filled up to a multiple of this number of coordinates: tensor cores read 16 bytes at a time.
 TOGETHER = 4
@@ -51,7 +51,7 @@ class Cloud(NamedTuple):
     """Points on the GPU: as given, and as factors of a product of matrices with what belongs to each in a bound."""
 
     points: Any  # float64 [number][coordinates]
-    factors: Any  # float32 [number][3 * width], see make_factors in csrc; None if the metric is no product
+    factors: Any  # float32 [number][3 * width], see make_factors in csrc; None if no products bound the metric
     of_points: Any  # float32 [number]
 
 
@@ -89,13 +89,11 @@ class BoundPasses:
     clouds : (array, array)
         Points x and y on the GPU, float64.
     centre : array
-        The point of the host that bounds are best near to.
+        A point, on the host. Bounds of pairs near it are best.
     metric : (str, float)
         Its name, and its p.
-    maximize : bool
-    limit : float or None
-    highest : float
-        The largest magnitude of a cost.
+    asked : (bool, float or None, float)
+        Whether to maximize, the limit, and the largest magnitude of a cost.
     """
 
     def __init__(
@@ -160,7 +158,7 @@ class BoundPasses:
     def price(self, rows: Any, v: Any, depth: Depth, most: int | None = None) -> Picks:
         """Pairs of least bounds, each the best of its stratum: `most` of a row.
 
-        For None they are PICKED, and twice as many for each time that these were not enough.
+        None stands for PICKED, doubled for each time that the picked pairs were not enough.
         """
         if most is None:
             most = min(PICKED << depth.times, STRATA_OF_ROW)

@@ -13,7 +13,7 @@ PROGRAMS = "keys_of_nodes_grid", "take_places_grid"
 
 
 def order_of_tree(points: Any, size: int) -> Any:
-    """Numbers of the points of the host: each `size` of them that follow one another are near each other.
+    """Numbers of points of the host, in an order in which the points of each group of `size` are near each other.
 
     O(n log(n)) work for each of log2(n / size) levels.
     """

@@ -40,7 +40,10 @@ def above_the_least(costs: Any) -> Any:
 
 
 def shares(costs: Any, v: Any, eps: float, free: float) -> Any:
-    """How much of the rows each column gets, by exp((v - cost) / eps). A row stays free for minus `free`."""
+    """How much of the rows each column gets, by exp((v - cost) / eps). A free row costs minus `free`.
+
+    With -inf no row stays free.
+    """
     rows, columns = costs.shape
     sums, of_rows, made = (
         cupy.empty((rows, 32), np.float64), cupy.empty((2, rows), np.float32), cupy.empty(columns, np.float32)

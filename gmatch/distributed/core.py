@@ -393,6 +393,7 @@ class _Core:
 
     def _join(self, keys: Any, values: Any) -> bool:
         """Adds entries; whether any is new. A rounding of the duals may offer an entry of the core again."""
+        # Ranks that have some columns each have all rows.
         if not self._part.offers_in_order and not bool((keys[1:] > keys[:-1]).all()):
             keys, first = self._xp.unique(keys, return_index=True)
             values = values[first]

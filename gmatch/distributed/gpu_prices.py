@@ -12,7 +12,7 @@ from ..arrays import namespace
 from .ranks import one_rank
 from .sampled import FEW, PART, Sample
 
-# Rows of points that are there at a time: 2 kB a column.
+# Rows of points that lie on the GPU at a time: 2 kB a column.
 TOGETHER = 512
 
 
@@ -35,7 +35,7 @@ class StoredRows(NamedTuple):
 
 
 class RowsOfPoints(NamedTuple):
-    """Sampled rows of points, at equal distances, of which some are computed at a time, in each pass again."""
+    """Sampled rows of points, at equal distances. Some are computed at a time, again in each pass."""
 
     bounds: Any  # the passes over pairs, which also tell what rows cost
     columns: int

@@ -47,11 +47,12 @@ from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_e
 MOST_AUCTIONS, PART_UNKNOWN = 6, 64
 # The begin of CuPy's message if the memory of a GPU is full. The text of an error is all that ranks send of it.
 OF_CUPY = "Out of memory allocating"
-# The most rows of a sample of points. With 512 rows prices of a mixture in 16-D, n = 100,000, are no help: 24 auctions
-# did not end. With 2,048 rows, prices take 56 ms, and 3 auctions are enough: benchmarks/log/points.md, "Products of
-# matrices on a GPU".
+# The most rows of a sample of points. Prices of a mixture in 16-D, n = 100,000, mislead with 512 rows: after 24
+# auctions nearly all rows still wanted new columns. With 2,048 rows prices take 56 ms, and 3 auctions are enough:
+# benchmarks/log/points.md, "Products of matrices on a GPU".
 MOST_SAMPLED = 2048
-# The `Depth.times` with which passes pick the most entries, up to 128 a row, and with which auctions are held.
+# The `Depth.times` with which passes pick the most entries, up to 128 a row (64 of points of many coordinates), and the
+# one with which passes pick a core for an auction.
 MOST_PICKED, DEPTH_BY_AUCTIONS = 2, 0
 # Pairs that a column of many coordinates picks once, so that each column has some.
 PICKED_BY_COLUMNS = 8
@@ -199,7 +200,7 @@ class GpuWindowPart(MatrixPart):
 
     @property
     def for_core(self) -> Any:
-        """Passes over windows; or over pairs of points, whose costs no window holds."""
+        """Passes over windows, or passes over pairs of points. No window holds what points cost."""
         return super().for_core if self._pairs is None else self._pairs
 
     @property
@@ -275,7 +276,7 @@ class GpuWindowPart(MatrixPart):
     def duals_of_centroids(self) -> Any:
         """Duals of the columns: for each y the least cost - u of all centroids of x.
 
-        None if the costs are no points of few coordinates, if columns may stay free, and if `Coarse.of` has none.
+        None if the costs are no points of few coordinates, if columns may stay free, or if `Coarse.of` has none.
         """
         windows: Any = self._windows
         few = self._pairs is not None and self.bounds is None
@@ -290,7 +291,7 @@ class GpuWindowPart(MatrixPart):
     def reduced(self, v: Any) -> Any:
         """The least cost - u of each column, where u is the least cost - v of each row. Columns pick pairs by these u.
 
-        Points that are far from all others are wanted by no row at first. So they have pairs, and duals, too.
+        No row wants a point that is far from all others at first. By this pass such points have pairs and duals, too.
         """
         here, turned = self.here(v), self.bounds.turned()
         best = self.bounds.price(self.all_rows(), here, Depth(0, 1.0), 1)
@@ -325,7 +326,7 @@ class GpuWindowPart(MatrixPart):
             keys = self._with(keys, before[0])
         elif self.bounds is None:
             keys = self._with(keys, self.pairs_of_centroids())
-        del offered, before  # and what the pairs cost: it is computed again
+        del offered, before  # what these pairs cost goes with them, and is computed again
         if self.bounds is None:
             keys = self._with(keys, self._picked_by_columns(here))
         self.picked = keys, self._costs_of(keys)
@@ -380,7 +381,7 @@ class GpuWindowPart(MatrixPart):
         return passes.least_of_rows(self.here(np.arange(rows.stop - rows.start, dtype=np.int32)), v)[0]
 
     def prices(self, have_misled: bool = False) -> Any:
-        """Duals of the columns, by which entries are picked. If they `have_misled`, they take more steps."""
+        """Duals of the columns, by which entries are picked. If the first duals `have_misled`, there are more steps."""
         block, windows = cast(Any, self.block), cast(Any, self._windows)
         is_there = isinstance(block, CheckedWindows)
         bounds: Any = None if is_there else self.bounds or bounds_of(windows, block)
@@ -414,13 +415,13 @@ def bounds_of(windows: FilledWindows, block: Any) -> Any:
 
 
 def start(ranks: Ranks, part: Any, v: Any) -> Any:
-    """As `core.start`: given duals, duals of centroids, or prices from some rows."""
+    """As `core.start`: given duals, or duals of centroids or prices from some rows, which auctions may refine."""
     if v is not None:
         return v.astype(part.dual_type)
     v = part.duals_of_centroids()
     if v is None:
         v = part.prices()
-        # Points whose columns may stay free have no auctions, and neither have costs that no pass computes from pairs.
+        # Auctions refine prices of points of many coordinates only, and only if all columns are matched.
         if part.bounds is None or part.limit is not None or part.shape[0] < part.shape[1]:
             return v
         v = part.reduced(v)
@@ -428,16 +429,17 @@ def start(ranks: Ranks, part: Any, v: Any) -> Any:
 
 
 def price(part: GpuWindowPart, v: Any, times: int) -> Places:
-    """As `core.price`. If the duals come from centroids and auctions, these have picked the pairs already.
+    """As `core.price`. If the duals come from auctions, these have picked the pairs already.
 
-    By other duals rows pick up to 128 entries, whatever `times` is: duals from a sample are rough.
+    By other duals rows pick up to 128 entries (64 of points of many coordinates), whatever `times` is: duals from a
+    sample are rough.
     """
     picked, part.picked = part.picked, None
     return core.price(part, v, MOST_PICKED) if picked is None else picked
 
 
 def start_again(ranks: Ranks, part: Any) -> Any:
-    """As `core.start_again`: prices in more steps. None after duals of centroids, which are better."""
+    """As `core.start_again`: prices in more steps. None after duals of centroids, which are better than prices."""
     return part.prices(have_misled=True) if part.coarse is None else None
 
 

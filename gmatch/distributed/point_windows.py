@@ -132,7 +132,7 @@ class PointPart(WholePart):
         self.rows_read, self.looked_at, self.seconds = 0, 0, 0.0
 
     def prices(self, again: bool = False) -> Any:
-        """Duals of the columns by which pairs are picked. If columns may stay free, the first ones are 0."""
+        """Duals of the columns by which pairs are picked. With more columns than rows the first ones are 0."""
         self.is_priced = self.shape[0] == self.shape[1] or again
         if not self.is_priced:
             return np.zeros(self.shape[1])
@@ -324,7 +324,7 @@ def _below(numbers: Any) -> Any:
 
 
 def start_again(ranks: Ranks, part: PointPart) -> Any:
-    """As `core.start_again`: prices if there were none. Other ones would not be better."""
+    """As `core.start_again`: prices if there were none. Other prices would not be better than the first ones."""
     return None if part.is_priced else part.prices(again=True)
 
 

@@ -21,8 +21,9 @@ from .ranks import Ranks, one_rank, reduced
 # by 0.56, and the prices change twice at each level. With 12 levels, or with one change, the cores of products leave 6
 # to 10 of 2000 rows free.
 FACTOR, LEVELS, STEPS = 0.56, 14, 2
-# Steps of a level for prices after the first duals have misled. 8 take 1.1 times as long. 2 are as fast as 4 for most
-# costs, and take 1.8 times as long for clusters: benchmarks/log/points.md, "Steps of prices after duals that misled".
+# Steps of a level for prices after the first duals have misled. 8 steps take 1.1 times as long. 2 steps are as fast as
+# 4 for most costs, and take 1.8 times as long for clusters: benchmarks/log/points.md, "Steps of prices after duals that
+# misled".
 MORE_STEPS = 4
 # A price moves this many times as far as would give its column the part that it should get. With 1, equally good
 # prices take four steps a level.

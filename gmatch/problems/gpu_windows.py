@@ -19,7 +19,7 @@ from ..errors import InvalidInput
 from .limits import without_nan
 
 # Windows that stay on the GPU take at most 1 / KEPT of its free memory. They are neither computed nor copied again. The
-# other half is for the core, and for what the caller does.
+# other half is for the core, and for what the caller does. Windows of points do not stay.
 KEPT = 2
 # One window takes at most 1 / OF_WINDOW of the free memory. Besides the windows that stay at most three are there at a
 # time: one that is read, its copy in another type, and the next one.
@@ -130,7 +130,7 @@ class FilledWindows(GpuWindows):
 
     def __init__(self, points: Any) -> None:
         super().__init__(points.shape, 8)
-        self._room = 0  # to compute a window again takes about as long as to read it
+        self._room = 0  # no pass over pairs reads windows, so none stays
         self.of = points
         self.points = self.on_gpu(points.x, points.y)
         self.by_pairs = has_few_coordinates(points)

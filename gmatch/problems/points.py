@@ -17,7 +17,7 @@ from .limits import DualType, Ranged, number_of, refuse_overflow
 METRICS = ("sqeuclidean", "euclidean", "cityblock", "chebyshev", "minkowski", "dot", "cosine")
 # Minkowski's distances that are another metric.
 NAMES_OF_P = {1.0: "cityblock", 2.0: "euclidean", math.inf: "chebyshev"}
-# The extension's names for the negatives of metrics. A product has another sign for -x.
+# The extension's names for the negatives of metrics. -x in the place of x changes the sign of a product.
 MAXIMIZED = {metric: f"minus {metric}" for metric in METRICS} | {"dot": "dot", "cosine": "dot less 1"}
 # Bounds of Minkowski's distances square coordinates.
 MOST_SQUARED = 2.0**500
@@ -46,8 +46,8 @@ class PointCosts(Ranged):
     below. For another `method` and ``deterministic=True`` the matrix is made, in float64, if it takes at most 2 GB.
 
     On a GPU there are no trees. Passes over all pairs compute what points of up to 8 coordinates cost. For more
-    coordinates they compare bounds in float32 first, and compute what the few pairs cost that a bound does not rule
-    out. Another `method` makes the matrix.
+    coordinates they compare bounds in float32 first, and compute the cost of the few pairs that no bound rules out.
+    Another `method` makes the matrix.
 
     Parameters
     ----------
