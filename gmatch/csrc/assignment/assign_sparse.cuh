@@ -6,7 +6,8 @@
 
 // Epsilons of an auction among all rows, in spreads of a row: powers of two.
 constexpr int FIRST_SPARSE_EPSILON = 1, LAST_SPARSE_EPSILON = -21;
-// How many times as long chains may get, see Auction::times_after. 64 is no better: benchmarks/log/sparse.md.
+// How many times as long chains may get, see Auction::times_after. 64 is no better: benchmarks/log/sparse.md, "Chains as
+// long as they are worth".
 constexpr Vertex MOST_TIMES = 16;
 
 template <class Team, class Costs>

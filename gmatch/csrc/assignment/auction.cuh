@@ -148,8 +148,8 @@ struct Auction {
     const int told_apart = -spreads->bits_of_a_dual();
     return last < told_apart ? told_apart : last;
   }
-  // Whether words hold the prices of n rows, which lie at most n times the widest spread apart. Costs of many magnitudes, such as
-  // x^8 for even x, are wider.
+  // Whether words hold the prices of n rows, which lie at most n times the widest spread apart. Prices for costs of many
+  // magnitudes do not fit, such as x^8 for x drawn evenly.
   DEVICE bool has_room() const { return spreads->bits_of_widest() + FINER + 2 * bits_of_an_owner() - last <= 62; }
   DEVICE int typical_exponent() const { return spreads->typical_exponent(); }
   // 2 ** bits spreads of a row, in units.

@@ -41,7 +41,7 @@ bool duals_hide_costs(Vertex rows, double largest_dual, double lowest, const Cos
   if (!duals_may_hide_costs(rows, largest_dual, lowest, cost_of)) return false;
   const double hidden = largest_dual / (HIDES * (rows + 1.0));
   const auto magnitude_of = [&](Vertex row) { return std::abs(static_cast<double>(cost_of(row))); };
-  double greatest = 2 * hidden;  // so that no pair that is hidden counts as one of the greatest
+  double greatest = 2 * hidden;  // a hidden pair is none of the greatest
   for (Vertex row = 0; row < rows; ++row) greatest = std::max(greatest, magnitude_of(row));
   const bool zero_counts = lowest < 0 && -lowest < hidden;
   Count num_hidden = 0, num_greatest = 0, num_nothing = 0;

@@ -1,15 +1,15 @@
 // bounds.cuh: passes over all pairs of points of many coordinates on a GPU, by bounds in float32.
 //
 // A window has a number for each pair of some rows and all columns: a product of two points, from a product of matrices, or what
-// the pair costs, rounded down. With a number of its row and one of its column it bounds the cost of the pair from below:
-// gmatch/backends/point_bounds.py says how far off such bounds are. What a pair costs is computed only if its bound does not
-// show that the pair is too expensive, in the order of metrics.hpp.
+// the pair costs, rounded down. This number, a number of its row and a number of its column add up to a bound of the cost from
+// below: gmatch/backends/point_bounds.py says how far off bounds are. What a pair costs is computed only if its bound does not
+// show that the pair is too expensive. It is summed in the order of metrics.hpp.
 #pragma once
 #include "core/block_passes.cuh"
 #include "points/sums.cuh"
 #include "points/window.cuh"
 
-// A stratum has every 512th column: each of the 16 lane groups of a block has 32 strata of its rows.
+// A stratum has every 512th column. 16 lane groups share the strata of a row: each lane has one.
 constexpr Vertex SHARES = 16, STRATA_OF_ROW = 32 * SHARES;
 
 // Somewhat more than x, by more than the roundings of a comparison. No bound is -inf, or a difference of two could be NaN.
@@ -255,9 +255,9 @@ DEVICE void find_largest(Team& team, const double* points, Count num_points, Cou
 struct Factors {
   double scale;      // coordinates, moved to the centre, are multiplied by this
   double factor;     // then, in the product, by this
-  double of_square;  // the square of the length counts so in a bound,
-  double base;       // this is added,
-  double off;        // and the error is this share of the square
+  double of_square;  // the square of the length counts this many times in a bound
+  double base;       // added to it
+  double off;        // the error, as a share of the square
   int part_of_low;   // the part of a row of factors that has the lower digits: 1 or 2
 };
 
@@ -271,9 +271,9 @@ DEVICE float short_float(double x) {
   return same.number;
 }
 
-// A row of factors has three parts of `width` numbers, filled up with zeros: twice the first digits of the coordinates, and once
-// the next digits. Products of rows of x and rows of y, which have these in different parts, lack the product of the next
-// digits alone. `sums` [team.size()] is memory.
+// A row of factors has three parts of `width` numbers, filled up with zeros. Two parts have the first digits of the coordinates,
+// and one has the next digits. x and y have the next digits in different parts. So the product of a row of x and a row of y
+// lacks the product of their next digits. `sums` [team.size()] is memory to work in.
 template <class Team>
 DEVICE void make_factors(Team& team, const double* points, Count num_points, Count dimension, Count width,
                          const double* centre, const Factors& factors, double* sums, float* made, float* of_points) {

@@ -79,7 +79,7 @@ DEVICE void merge_pairs(Team& team, const PairList& first, const PairList& secon
 }
 
 // Compressed sparse rows of a list: where each row begins, the columns, and what pairs cost less the v of their columns, if
-// there are v. `range` [2] gets the order of the least of these, and of minus the largest. Before it holds the order of inf.
+// there are v. `range` [2] gets the order of the least of these, and of minus the largest. It holds the order of inf before.
 template <class Team, class Offset>
 DEVICE void make_rows(Team& team, const PairList& list, Count num_rows, Count num_columns, const double* v, Offset* offsets,
                       Vertex* columns, double* above, Count* range) {
@@ -125,7 +125,7 @@ DEVICE void count_unknown(Team& team, const PairList& list, const double* v, Cou
   team.add_all(number, mine);
 }
 
-// The least cost of each row among the pairs of a list; inf for a row without pairs. Null stands for v of 0.
+// The least cost - v of each row among the pairs of a list; inf for a row without pairs. Null stands for v = 0.
 template <class Team>
 DEVICE void find_least_of_lists(Team& team, const PairList& list, const double* v, Count num_rows, Count num_columns,
                                 double* least_of_rows) {
@@ -142,7 +142,8 @@ DEVICE void find_least_of_lists(Team& team, const PairList& list, const double* 
   });
 }
 
-// Pairs of lists of columns, a list of `most` for each row, of which sizes[row] count: in any order. `number` is 0 before.
+// The pairs of lists of columns, in any order. Each row has a list with room for `most`, which holds sizes[row] columns.
+// `number` is 0 before.
 template <class Team>
 DEVICE void place_pairs(Team& team, const Vertex* sizes, const Vertex* columns, Count num_rows, Count most, Count first_row,
                         Count num_columns, Count* places, Count* number) {
@@ -156,7 +157,7 @@ DEVICE void place_pairs(Team& team, const Vertex* sizes, const Vertex* columns, 
   });
 }
 
-// Pairs of some rows, with rows and columns in each other's place: in any order. In the given pairs `first_row` is number 0.
+// Pairs of some rows, with rows and columns in each other's place, in any order. The given pairs have `first_row` as number 0.
 template <class Team>
 DEVICE void turn_pairs(Team& team, const Count* places, Count length, Count first_row, Count num_rows, Count num_columns,
                        Count* turned) {

@@ -12,8 +12,8 @@
 // A box has a centre and half widths, and slopes g follow the duals of its points: at_least() bounds c(x, y) - g (y -
 // centre) from below. Without slopes a bound would miss by what the duals differ within the box, which is far where points
 // travel far. Costs to be minimized are convex in y: c(x, y) is not below its tangent at the centre. Negatives of costs to be
-// maximized are least at a corner of a box. If a root is in them, the tangent of the root bounds them by a sum over the
-// coordinates, and each of its terms is least at an end. Bounds are rounded: size() is the sum of the magnitudes that enter a
+// maximized are least at a corner of a box. If they have a root, the tangent of the root gives a sum over the coordinates that
+// bounds them. Each term of that sum is least at an end. Bounds are rounded: size() is the sum of the magnitudes that enter a
 // bound, and the tree subtracts a small part of it. Four boxes, or four points, are read together.
 #pragma once
 #include <algorithm>
@@ -328,7 +328,7 @@ struct MinusDistances : Distances {
 
 struct MinusEuclidean : MinusDistances<Euclidean> {
   // With t = y - centre, the root is at most its tangent where y is the centre: |centre - x| + (n t + t^2 / 2 / |centre - x|),
-  // where n is the gradient there. The other bound is the farthest point of the box.
+  // where n is the gradient there. The other bound is the cost of the farthest point of the box.
   template <int D>
   ALWAYS_INLINE Four at_least(const double* x, const Boxes<D>& box, const Slopes<D>& slope) const {
     Four square{}, near{}, off{};

@@ -11,7 +11,7 @@ struct SampleOfRows {
   DEVICE const float* row(Count number) const { return costs + number * row_stride; }
 };
 
-// The best column of each row. Row i of n looks for ties from column i / n on.
+// The best column of each row. Of equal ones, row i of n takes the first from column i * num_columns / n on.
 template <class Team>
 DEVICE void find_wanted(Team& team, const SampleOfRows& sample, Count* wanted) {
   team.each_group(sample.num_rows, [&](Count row) {
@@ -53,8 +53,8 @@ DEVICE void find_above_the_least(Team& team, const SampleOfRows& sample, double*
   });
 }
 
-// How much of the rows each column gets: rows are shared among columns by exp((v - cost) / epsilon). A row may also stay free
-// for minus `free`, -inf if it may not. `sums` [num_rows][32], `most` and `of_rows` [num_rows] are memory.
+// How much of the rows each column gets: rows are shared among columns by exp((v - cost) / epsilon). A free row costs minus
+// `free`. If `free` is -inf, no row stays free. `sums` [num_rows][32], `most` and `of_rows` [num_rows] are memory.
 template <class Team>
 DEVICE void find_shares(Team& team, const SampleOfRows& sample, const float* v, float per_epsilon, float free, double* sums,
                         float* most, float* of_rows, float* shares) {

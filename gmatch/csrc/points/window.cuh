@@ -12,8 +12,8 @@ DEVICE double farthest_number(double x, double low, double high) { return x - lo
 
 // One term of a sum, and what becomes of the sum, as the types of these names in points/rows.hpp. `least_at` is the y of an
 // interval whose term is least, or largest if `most` is true. Roundings keep the order of numbers. So computed terms
-// and sums keep to these bounds. Powers may miss them by some roundings. `bound` makes a bound of what pairs cost, times the sign,
-// from a bound of the sum before `end`, in float32: for products of matrices.
+// and sums keep to these bounds. Powers may miss them by some roundings. `bound` turns a bound of a sum into a bound of what the
+// pair costs, both in float32 and times the sign: for products of matrices, which know nothing of `end`.
 struct Differences {
   static DEVICE float bound(float cost, float) { return cost; }
   static DEVICE double least_at(double x, double low, double high, bool most) {
@@ -61,8 +61,7 @@ struct Products {
 };
 
 // A thread sums ROWS pairs of one column at a time: it reads each coordinate of y once for all of them, and the sums do not
-// wait for each other. Neighbours have neighbouring columns.
-// use(place, cost) for all pairs.
+// wait for each other. Neighbours have neighbouring columns. Calls use(place, cost) for all pairs.
 template <class Terms, class Team, class Use>
 DEVICE void each_cost_of_window(Team& team, const PointWindow& window, Use use) {
   constexpr Count ROWS = 8;

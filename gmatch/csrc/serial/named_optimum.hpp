@@ -288,8 +288,8 @@ class NamedOptimum {
   std::vector<Vertex> ends_, component_;
 };
 
-// Leaves the pairs of which other cheapest assignments consist. These make cycles. A pair whose slack is not exactly 0, but may
-// be by rounding, is most often on no cycle. False if one is: then these duals do not tell whether it belongs to the others.
+// Keeps the pairs of which other cheapest assignments consist: they lie on cycles. A pair whose slack is 0 only up to rounding is
+// most often on no cycle, and goes. If one lies on a cycle, these duals do not tell whether it is tight, and the result is false.
 inline bool keep_tight_pairs(Vertex num_rows, Vertex num_columns, NearPairs& near, Vertex* row_match) {
   if (near.all_are_tight) return true;
   const Count size = near.pairs.size();

@@ -158,7 +158,7 @@ class TierSolver {
   }
 
   // Whether v prove the pairs the cheapest up to the last digits of the sum of what they cost: is_proven of
-  // gmatch/assignment/exact.py, in numbers of twice the digits. The proof may fail only if a dual is more than the sum.
+  // gmatch/assignment/exact.py, in numbers of twice the digits. The proof cannot fail unless a dual is more than the sum.
   bool is_proven(double sum) {
     if (largest_dual_ <= sum) return true;
     constexpr double LAST_DIGITS = 4 * EPSILON;
