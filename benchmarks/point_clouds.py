@@ -164,7 +164,7 @@ def draw(record: dict[str, Any], path: Path) -> None:
 
 
 def commit() -> str:
-    """The commit of the working tree, with a + if the tree differs from it; empty without git's history."""
+    """The commit of the working tree, with a + if the tree differs from it; empty without a history of git."""
     described = ["git", "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+"]
     return subprocess.run(
         described, capture_output=True, text=True, cwd=Path(__file__).parent, check=False

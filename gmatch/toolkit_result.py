@@ -63,8 +63,8 @@ class Bottleneck(_Matched):
         For sparse costs ``matchings``: how many thresholds were tried. For dense costs ``rises``: how often the
         threshold rose.
     whole_cover : (integer array, integer array) or None
-        With ``infeasible="partial"``, if there are fewer pairs than rows and columns: rows and columns, as many as
-        there are pairs. Every allowed pair lies in one of them, so no matching has more pairs.
+        With ``infeasible="partial"``, if there are fewer pairs than min(rows, columns): rows and columns, together as
+        many as there are pairs. Every allowed pair lies in one of them, so no matching has more pairs.
 
     Examples
     --------

@@ -129,9 +129,9 @@ def test_what_is_no_proof_is_refused(message: str) -> None:
 
 BAD: dict[str, dict[str, Any]] = {
     "one parent at least": {"costs": []},
-    "list of none": {"costs": []},
-    "NoneType of none": {"costs": None},
-    "int of none": {"costs": 3},
+    "list without parents": {"costs": []},
+    "NoneType without parents": {"costs": None},
+    "int without parents": {"costs": 3},
     "must have finite sums": {"costs": [[[1e307]]], "miss": 1e307, "prior": 1.7e308},
     "which float64 does not hold": {"costs": [[[2**53 + 1]], [[0.5]]], "k": 9},
     "which int64 does not hold": {"costs": [[[2**62 + 5]]], "miss": 2**62 + 5, "prior": 2**62 - 1},

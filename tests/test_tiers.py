@@ -216,7 +216,7 @@ def test_an_integer_that_stands_for_not(big: int) -> None:
 
 @pytest.mark.parametrize("maximize", [False, True])
 def test_the_least_integer_beside_its_neighbours(maximize: bool) -> None:
-    """Costs are refused if an answer would depend on -2**63, which programs read as 1 - 2**63."""
+    """An answer is exact beside -2**63, or its costs are refused: int64 does not hold the negation of -2**63."""
     least, answers = -(2**63), 0
     rng = np.random.default_rng(maximize)
     near = [least, least + 1, least // 2, 2**63 - 1, 2**62, 0, 1, 7]

@@ -101,8 +101,8 @@ def is_proven(costs: DenseCosts | SparseCosts, solution: Solution) -> bool:
 def _sum_of_pairs(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
     """What the pairs cost in sum, without their signs and without numbers that stand for "not".
 
-    Such a number stands in more than one entry, and leaves room for all pairs that cost less. A larger number that
-    stands in more than one entry does so, too.
+    A number stands for "not" if it is in more than one entry, and leaves room for all pairs that cost less. So does
+    each larger number, if it is in more than one entry.
     """
     pair_costs = abs(costs_of_assignment(costs, solution.row_match))
     numbers = np.unique(to_host(pair_costs))[::-1].tolist()

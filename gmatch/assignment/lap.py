@@ -191,8 +191,8 @@ def lap(
         therefore take SciPy's time. For dense costs, without `cost_limit`, `infeasible` and `deterministic`.
     device : {None, "cpu", "gpu"}
         None: where the costs live. Otherwise they are moved there once, and the result is moved back. A matrix that
-        the GPU does not hold, `FunctionCosts` and `RowWindows` come there in windows of rows. `PointCosts` are computed
-        there.
+        the GPU does not hold, `FunctionCosts` and `RowWindows` come there in windows of rows. What `PointCosts` cost
+        is computed there.
     threads : int, optional
         Host threads. By default as many as there are processors and work for. A GPU sizes its own grid.
     certify : bool
@@ -273,9 +273,10 @@ def lap(
     pair use inf. A big number in its place, such as 1e18, is an ordinary cost. Where some rows must use it, the duals
     are held in parts, the big number first, so that it does not round away what the other pairs cost (see
     `ExactDuals`). This takes a few more passes over dense costs on the CPU; elsewhere up to three times as long, and
-    two copies of the costs. It needs a number more than 32 (rows + 1) times as large as the ordinary costs. Where a
-    number in more than one entry is that much larger only than the other pairs, the pairs are exact up to 4 roundings
-    of what those cost in sum. The rounding by a smaller number is part of what `verify` states.
+    two copies of the costs. It needs a number more than 32 (rows + 1) times as large as the ordinary costs. A number in
+    more than one entry may be that much larger than the costs of the other pairs only. Then duals have one part, and
+    the pairs are exact up to 4 roundings of the sum of these costs. The rounding by a smaller number is part of what
+    `verify` states.
 
     References
     ----------

@@ -49,8 +49,8 @@ def max_weight_matching(
     cardinality : {"any", "maximum"}
         ``"maximum"``: as many pairs as can be made, whatever they weigh (networkx's ``maxcardinality=True``).
     pairs : int, optional
-        Make exactly this number of pairs, whatever they weigh. (Negated costs give the cheapest pairs.) Not with
-        ``cardinality="maximum"``, ``initial`` or ``duals``. Methods are the methods for sparse costs.
+        Make exactly this number of pairs, whatever they weigh. Negated costs as weights give the cheapest pairs. Not
+        with ``cardinality="maximum"``, ``initial`` or ``duals``. Methods are the methods for sparse costs.
     forbid_nan : bool
         Whether NaN forbids its pair; otherwise it is refused.
     **options

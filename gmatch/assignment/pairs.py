@@ -18,8 +18,8 @@ from ..result import Assignment, Status
 from .lap import lap
 from .request import SolverOptions
 
-# The largest cost and the largest duals of both sides must add up to less. Reductions and their proofs add up to five
-# such sums, and proofs allow half of int64.
+# The largest cost and the largest duals of both sides must add up to less. Reductions and their proofs make sums of at
+# most five such numbers, and proofs allow half of the range of int64.
 LARGEST_SUM = 2**59
 
 _Arrays = tuple[Any, Any, Any]
@@ -111,9 +111,9 @@ def _result(costs: DenseCosts | SparseCosts, whole: Assignment, number: int) -> 
 
 
 def refuse_large(costs: DenseCosts | SparseCosts, whole: Assignment) -> None:
-    """Raises `InvalidInput` unless int64 holds sums of integer costs and of some duals of an assignment made of them.
+    """Raises `InvalidInput` if sums of integer costs and of duals of an assignment of them could overflow int64.
 
-    Floats keep the nearest duals.
+    Floats always pass: their duals are rounded to float64.
     """
     if costs.dual_type is not np.int64:
         return

@@ -107,7 +107,7 @@ def _updated(
         _side_of("column", columns, drop_columns, len(former.col_match), problem.shape[1]),
     )
     result = None
-    # No search starts from duals in parts, or from nothing.
+    # No search starts from duals in parts, or without rows and columns.
     if former.exact is None and min(len(former.row_match), len(former.col_match), *problem.shape):
         if isinstance(problem, SparseCosts):
             result = _of_sparse(problem, former, sides)

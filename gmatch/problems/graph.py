@@ -304,7 +304,7 @@ def read_sparse(matrix: Any) -> tuple[BipartiteGraph, Any, bool]:
 def _type_of_sums(matrix: Any) -> Any:
     """A type for sums of duplicates, which SciPy and CuPy make when they convert; None if the entries' type is wide.
 
-    uint64 stays: int64 does not hold all of its numbers, and `widened` refuses the others.
+    uint64 stays: int64 does not hold all of its numbers. `widened` refuses numbers that int64 does not hold.
     """
     dtype = getattr(matrix, "dtype", None)
     if dtype in WORKING_TYPES or dtype == np.uint64 or not isinstance(dtype, np.dtype):
@@ -317,7 +317,7 @@ def refuse_lost_sums(given: Any, sums: Any, sums_of_floats: Callable[[], Any]) -
     bits = 8 * sums.dtype.itemsize
     if sums.dtype.kind not in "iu" or len(given) * max(-float(given.min()), float(given.max())) < 2.0 ** (bits - 1):
         return
-    # Sums that have left the range are off by 2 ** bits. The rounding of floats is much less.
+    # A sum that has left the range is off by 2 ** bits or more. The rounding of floats is much less.
     if bool((abs(sums.astype(np.float64) - sums_of_floats()) > 2.0 ** (bits - 2)).any()):
         raise InvalidInput(
             f"duplicates stand for their sum, which must fit into {sums.dtype}; add them up before, or use "

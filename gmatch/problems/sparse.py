@@ -513,7 +513,7 @@ def _numbers_of_groups(first: Any, length: int) -> Any:
 
 
 def _sums_of_groups(values: Any, group: Any, number: int) -> Any:
-    """The sum of the values of each group, in their order; on the host, for a GPU adds in any order."""
+    """The sum of the values of each group, in their order. The host adds, for a GPU adds in any order."""
     sums = _added(values, group, number, values.dtype)
     refuse_lost_sums(values, sums, lambda: _added(values, group, number, np.float64))
     return mover_to(device_of(values))(sums)

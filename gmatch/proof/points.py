@@ -283,7 +283,7 @@ def _gradient(costs: PointCosts, x: Any, y: Any) -> Any:
     if metric == "chebyshev":
         return np.where(np.arange(away.shape[-1]) == abs(away).argmax(axis=-1)[..., None], np.sign(away), 0.0)
     length = _cost(metric, x, y, costs.p)[..., None]
-    # Powers of less are too small for their digits.
+    # A smaller sum of powers has lost digits.
     least = 0.0 if costs.p is None else 2.0 ** (-960 / costs.p)
     direction = np.divide(away, length, out=np.zeros_like(away), where=length > least)
     return direction if costs.p is None else np.sign(away) * abs(direction) ** (costs.p - 1)
@@ -307,10 +307,10 @@ def _lost_by_tangent(metric: str, p: float | None, away: Any, half: Any) -> Any:
 def _lost_with_root(p: float, away: Any, half: Any) -> Any:
     """As `_lost_by_tangent`, for the p-th root of a sum of powers, which is at most its tangent in that sum.
 
-    So the loss is a sum over the coordinates. A power is convex, so each loses most at an end.
+    So the loss is at most a sum over the coordinates. A power is convex, so each term is largest at an end.
     """
     total = (away**p).sum(axis=-1, keepdims=True)
-    # Powers of less are too small for their digits.
+    # A smaller sum of powers has lost digits.
     has_tangent = total > 2.0**-960
     scale = np.divide(total ** (1 / p), p * total, out=np.zeros_like(total), where=has_tangent)
     slope = p * away ** (p - 1) * half

@@ -81,8 +81,8 @@ def bottleneck(
     then : {None, "sum"}
         ``"sum"``: among these assignments, return the one of least total cost (of largest, when maximizing).
     infeasible : {"raise", "partial"}
-        What forbidden pairs that leave no assignment do: raise `Infeasible`; or make as many pairs as possible, so that
-        the most expensive one is as cheap as possible. `Bottleneck.whole_cover` proves that there are no more.
+        If forbidden pairs leave no assignment: raise `Infeasible`; or make as many pairs as possible, and the most
+        expensive one as cheap as possible. `Bottleneck.whole_cover` proves that no matching has more pairs.
     forbid_nan : bool
         NaN forbids its pair; otherwise it is refused.
     threads : int, optional
@@ -134,7 +134,8 @@ def bottleneck(
     costs = costs_of(cost, truth_of("maximize", maximize), None, forbid_nan).widened()
     if costs.cost_limit is not None:
         raise InvalidInput("bottleneck makes all pairs that can be made; give costs without a cost_limit")
-    # In the minimisation form -2**63 is read as its neighbour, and 2**63 - 1 as a forbidden pair.
+    # In the minimisation form 2**63 - 1 is a forbidden pair. The search of dense costs marks columns by 1 - 2**63, and
+    # no cost may lie below that.
     if costs.dtype == np.int64 and not (-(2**63) < costs.lowest and costs.highest < 2**63 - 1):
         raise InvalidInput(
             f"cost must not hold {'-2**63 and 1 - 2**63' if costs.maximize else '-2**63 and 2**63 - 1'}; use "
@@ -211,7 +212,7 @@ def _all_pairs(costs: SparseCosts, most: int | float) -> _Pairs:
 def _first_pairs(costs: SparseCosts, threads: int | None) -> tuple[_Pairs, Matching, int]:
     """The cheapest pairs that have an assignment, not many more than needed; all pairs if they have none.
 
-    Also their largest matching, and how many matchings were found.
+    Also a largest matching of these pairs, and how many matchings were found.
     """
     values = costs.minimised()
     sample = values[:: max(1, len(values) // SAMPLE)]
@@ -256,7 +257,7 @@ def _least_threshold(pairs: _Pairs, largest: Matching, threads: int | None, matc
 def _bound_of_minima(pairs: _Pairs, size: int) -> tuple[Any, _Cover]:
     """The largest minimum of a row, or of a column if all columns are matched, and a cover of all cheaper pairs.
 
-    The least pair of all if some rows stay free.
+    If some rows stay free, it is the least cost of all, and the cover is empty.
     """
     if size < pairs.shape[0]:
         return pairs.values.min(), (pairs.rows[:0], pairs.columns[:0])

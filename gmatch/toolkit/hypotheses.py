@@ -122,7 +122,7 @@ def best_hypotheses(
     parents = list(costs) if isinstance(costs, Iterable) else []
     if not parents:
         raise InvalidInput(
-            f"expected a sequence with the costs of one parent at least; got {type(costs).__name__} of none"
+            f"expected a sequence with the costs of one parent at least; got {type(costs).__name__} without parents"
         )
     priors = [_prior_of(given) for given in _of_each("prior", prior, len(parents))]
     misses, listings = [], []
@@ -259,8 +259,8 @@ def _refuse_rounded(prices: list[int | float]) -> None:
         raise InvalidInput("costs and priors must have finite sums; divide them by a power of two")
     if largest >= (EXACT_IN_FLOAT64 if floats else 2**63) and any(isinstance(price, int) for price in prices):
         raise InvalidInput(
-            f"costs and priors add up to {largest}, which {'float64' if floats else 'int64'} does not hold; make "
-            "floats of all"
+            f"costs and priors add up to {largest}, which {'float64' if floats else 'int64'} does not hold; give "
+            "all of them as floats"
         )
 
 

@@ -22,7 +22,7 @@ from ..toolkit_result import Transport
 
 # Entries of the repeated costs: a GB in float64.
 MOST_ENTRIES = 1 << 27
-# Of all amounts of a side: sums of two sides fit into int64.
+# The amounts of a side must sum up to less: int64 then holds the sum of both sides.
 LARGEST_SUM = 2**62
 
 
@@ -69,8 +69,7 @@ def transport(
     InvalidInput
         If the costs, the supplies or the demands are not valid; or if there are too many units: supply times demand
         must be at most 2**27, the entries of a matrix with a row and a column for each unit. A unit is the greatest
-        common divisor of all amounts. Integer costs beyond about
-        2**56 are refused if their sums could overflow.
+        common divisor of all amounts. Integer costs beyond about 2**56 are refused if their sums could overflow.
     Infeasible
         If forbidden routes leave no way; with a witness in rows and columns. The witness's vertices of the side with
         the smaller sum may only go with the witness's vertices of the other side, whose sum is too small.
@@ -81,7 +80,7 @@ def transport(
     -----
     Rows and columns are repeated for each unit, and assigned. Equal rows have equal duals, which prove the whole. Time
     and memory are the time and memory of `lap` with a row and a column for each unit: for supplies of some tens of
-    units, not of thousands. POT's ``ot.emd`` is faster, and takes masses that are not whole, but proves nothing: this
+    units, not of thousands. POT's ``ot.emd`` is faster, and takes masses that are not whole, but proves nothing. This
     answer is its answer times the sum of masses.
 
     Examples
