@@ -94,7 +94,7 @@ def least_of_rows(pairs: Places, v: Any, shape: tuple[int, int]) -> Any:
 def turned(keys: Any, first_row: int, shape: tuple[int, int]) -> Any:
     """Pairs of rows from `first_row` on, with rows and columns in each other's place, increasing.
 
-    `shape` is as of the given pairs, in which `first_row` is number 0.
+    `shape` is the shape of the problem before that. The given pairs have `first_row` as number 0.
     """
     rows, columns = shape
     return namespace(keys).sort(keys % columns * rows + keys // columns + first_row)

@@ -24,7 +24,7 @@ INFINITE = 0x7FF << 52  # `order_of` of inf
 
 
 def _run(names: tuple[str, ...], name: str, *arguments: Any) -> None:
-    """Launches a program; those of `names` compile together."""
+    """Launches a program. All programs of `names` compile together."""
     device = cupy.cuda.Device()
     kernel = entry_points(PAIR_LISTS, names, device.id)[names.index(name)]
     words = Words(0)
@@ -108,7 +108,7 @@ def listed(lists: tuple[Any, Any], most: int, first_row: int, columns: int) -> A
 def turned(keys: Any, first_row: int, shape: tuple[int, int]) -> Any:
     """Pairs of rows from `first_row` on, with rows and columns in each other's place, increasing.
 
-    `shape` is as of the given pairs, in which `first_row` is number 0.
+    `shape` is the shape of the problem before that. The given pairs have `first_row` as number 0.
     """
     made, (rows, columns) = cupy.empty(len(keys), np.int64), shape
     numbers = (np.int64(number) for number in (len(keys), first_row, rows, columns))

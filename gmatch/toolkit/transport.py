@@ -67,9 +67,10 @@ def transport(
     Raises
     ------
     InvalidInput
-        If the costs, the supplies or the demands are not valid; or if there are too many units: supply times demand
-        must be at most 2**27, the entries of a matrix with a row and a column for each unit. A unit is the greatest
-        common divisor of all amounts. Integer costs beyond about 2**56 are refused if their sums could overflow.
+        If the costs, the supplies or the demands are not valid; or if there are too many units: supply times demand,
+        in units, must be at most 2**27, the entries of a matrix with a row and a column for each unit. A unit is the
+        greatest common divisor of all amounts. Integer costs beyond about 2**56 are refused if their sums could
+        overflow.
     Infeasible
         If forbidden routes leave no way; with a witness in rows and columns. The witness's vertices of the side with
         the smaller sum may only go with the witness's vertices of the other side, whose sum is too small.
