@@ -90,7 +90,7 @@ def test_what_float16_is_scaled_to() -> None:
 def test_the_least_integer(form: Any, maximize: bool) -> None:
     """Costs are negated to maximize, so -2**63 is read as its neighbour. 2**63 - 1 is read as a forbidden pair."""
     for cost in (COSTS["least"], [[1 - 2**63, -(2**63)]], [[1 - 2**63 if maximize else 2**63 - 1]]):
-        with pytest.raises(gmatch.InvalidInput, match=r"must not hold -2\*\*63|could overflow int64"):
+        with pytest.raises(gmatch.InvalidInput, match=r"must not hold (both )?-2\*\*63|could overflow int64"):
             gmatch.bottleneck(form(cost), maximize=maximize)
     nearest = [[2 - 2**63 if maximize else 2**63 - 2]]
     assert gmatch.bottleneck(form(nearest), maximize=maximize, certify=True).threshold == nearest[0][0]
