@@ -11,6 +11,7 @@ import pytest
 from conftest import GPU
 from fake_cupy import fake
 from fake_gpus import pretend_one
+from scipy.optimize import linear_sum_assignment
 
 import gmatch
 from gmatch import cuda, tensors
@@ -122,6 +123,23 @@ def test_duals_that_hide_costs(how: str, cupy: Any) -> None:
     assert np.array_equal(row_match.get(), expected.row_match)
     assert batch.cost.get().tolist() == pytest.approx(expected.cost.tolist())
     gmatch.verify(there, batch)
+
+
+def test_pairs_that_cost_the_most_are_told_by_the_pairs(cupy: Any) -> None:
+    """The larger of two numbers for "not" stands in entries that no pair takes, the smaller in most pairs."""
+    rng, size = np.random.default_rng(1), (20, 16, 16)
+    whole = np.where(rng.random(size) < 0.6, 0, rng.integers(0, 2**20, size))
+    of_all = 1 + 3 * (rng.random(size) < 0.5)
+    times = np.where(rng.random(size) < 0.5, of_all, 0)
+    times[:, :8] = of_all[:, :8]
+    whole[times > 0] = 0
+    batch = gmatch.lap(cupy.asarray(whole / 2.0**20 + times * 1e17))
+    assert set(batch.status) == {"optimal"}  # so that the host solves what the GPU leaves
+    for problem, row_match in enumerate(batch.row_match.get()):
+        right = linear_sum_assignment(whole[problem] + times[problem] * (17 << 21))
+        found = np.arange(16), row_match
+        for part in (times[problem], whole[problem]):
+            assert part[found].sum() == part[right].sum()
 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64", "int8"])

@@ -8,7 +8,7 @@
 // Cells that a team shares while it checks a problem.
 struct BatchCheck {
   CostInspection seen;
-  double largest_dual;
+  double largest_dual, greatest_cost;  // magnitudes; the cost is one of a pair
   Count hidden, greatest, nothing;  // pairs whose costs the duals hide, that cost the most, that cost nothing
 };
 
@@ -88,25 +88,34 @@ DEVICE bool duals_hide_costs(Team& team, const Batch<Cost>& batch, int p, Count 
   if (most < LARGE_ON_GPU) return false;
   const auto magnitude = [](double number) { return number < 0 ? -number : number; };
   if (team.rank() == 0) {
-    check.largest_dual = 0;
+    check.largest_dual = check.greatest_cost = 0;
     check.hidden = check.greatest = check.nothing = 0;
   }
   team.sync();
   const Count rows = p * static_cast<Count>(batch.most_rows), columns = p * static_cast<Count>(batch.most_columns);
-  double largest = 0;
-  const auto look_at = [&](double dual) { largest = magnitude(dual) > largest ? magnitude(dual) : largest; };
-  team.each(batch.most_rows, [&](Count row) { look_at(batch.u[rows + row]); });
-  team.each(batch.most_columns, [&](Count column) { look_at(batch.v[columns + column]); });
+  double largest = 0, greatest_cost = 0;
+  const auto look_at = [&](double& most_here, double number) {
+    most_here = magnitude(number) > most_here ? magnitude(number) : most_here;
+  };
+  const auto cost_of = [&](Count row) { return static_cast<double>(batch.pair_costs[rows + row]); };
+  team.each(batch.most_rows, [&](Count row) {
+    look_at(largest, batch.u[rows + row]);
+    if (batch.row_match[rows + row] != NONE) look_at(greatest_cost, cost_of(row));
+  });
+  team.each(batch.most_columns, [&](Count column) { look_at(largest, batch.v[columns + column]); });
   team.max_all(&check.largest_dual, largest);
+  team.max_all(&check.greatest_cost, greatest_cost);
   team.sync();
   const double hidden_below = team.read(&check.largest_dual) / (HIDES * (pairs + 1.0));
+  // No pair that is hidden counts as one of the greatest.
+  const double great = team.read(&check.greatest_cost) / 2, greatest_from = great < hidden_below ? hidden_below : great;
   const bool zero_counts = range.lowest < 0 && -range.lowest < hidden_below;
   Count hidden = 0, greatest = 0, nothing = 0;
   team.each(batch.most_rows, [&](Count row) {
     if (batch.row_match[rows + row] == NONE) return;
-    const double cost = magnitude(static_cast<double>(batch.pair_costs[rows + row]));
+    const double cost = magnitude(cost_of(row));
     hidden += cost < hidden_below && (cost > 0 || zero_counts);
-    greatest += cost >= most / 2;
+    greatest += cost >= greatest_from;
     nothing += cost == 0 && !zero_counts;
   });
   team.add_all(&check.hidden, hidden);
