@@ -107,7 +107,7 @@ DEVICE bool duals_hide_costs(Team& team, const Batch<Cost>& batch, int p, Count 
   team.max_all(&check.greatest_cost, greatest_cost);
   team.sync();
   const double hidden_below = team.read(&check.largest_dual) / (HIDES * (pairs + 1.0));
-  // No pair that is hidden counts as one of the greatest.
+  // A hidden pair is none of the greatest.
   const double great = team.read(&check.greatest_cost) / 2, greatest_from = great < hidden_below ? hidden_below : great;
   const bool zero_counts = range.lowest < 0 && -range.lowest < hidden_below;
   Count hidden = 0, greatest = 0, nothing = 0;
