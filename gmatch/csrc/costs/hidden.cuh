@@ -6,11 +6,12 @@
 // uniform costs one in a thousand is smaller than the largest dual by a factor of the number of rows. 32 to
 // 8,192 are as fast: benchmarks/log/sentinels.md, "Thresholds measured again".
 constexpr double HIDES = 512;
-// The share that must be hidden of the pairs that cost neither nothing nor the most. One is enough where most pairs have the
-// largest costs of the matrix. 1 in 2 to 1 in 32 are as fast.
+// The share that must be hidden of the pairs that cost neither nothing nor the most. One is enough if at least half of
+// the pairs cost the most. 1 in 2 to 1 in 32 are as fast.
 constexpr Count HIDDEN_SHARE = 8;
 
-// Whether too many pairs are hidden, of `rows` pairs. `greatest` and `nothing` count the pairs that cost the most and nothing.
+// Whether too many pairs are hidden, of `rows` pairs. `greatest` counts the pairs that cost at least half as much as the most
+// expensive pair, and `nothing` counts the pairs that cost nothing.
 DEVICE bool too_many_hidden(Count rows, Count hidden, Count greatest, Count nothing) {
   return hidden * HIDDEN_SHARE > rows - greatest - nothing || (hidden > 0 && greatest * 2 >= rows);
 }
