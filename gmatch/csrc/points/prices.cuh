@@ -27,7 +27,8 @@ DEVICE void find_wanted(Team& team, const SampleOfRows& sample, Count* wanted) {
     }
     const double least_of_all = team.min_group(least);
     const Count first = team.min_group(least == least_of_all ? after_begin : Count{LAST_VERTEX});
-    if (team.lane() == 0) wanted[row] = first == LAST_VERTEX ? begin : first + begin < columns ? first + begin : first + begin - columns;
+    const Count found = begin + (first == LAST_VERTEX ? 0 : first);
+    if (team.lane() == 0) wanted[row] = found < columns ? found : found - columns;
   });
 }
 
