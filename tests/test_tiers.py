@@ -159,6 +159,34 @@ def test_numbers_for_not_that_leave_no_room_or_are_two(draw: Any) -> None:
             assert sum(exact[i][j] for i, j in zip(*assignment, strict=True)) == least, (case, name)
 
 
+def test_numbers_for_not_are_told_in_a_few_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A symmetric matrix has each number twice. A pass for each number would take cubic time."""
+    rng, passes = np.random.default_rng(11), []
+    read = exact.cost_blocks
+    monkeypatch.setattr(exact, "cost_blocks", lambda costs: passes.append(0) or read(costs))
+    most, least_left_out = 0, 0
+    for case in range(60):
+        n = int(rng.integers(2, 40))
+        cost = np.exp(rng.choice([1, 8, 60]) * rng.normal(size=(n, n))).round(int(rng.integers(0, 3)))
+        if case % 4:
+            cost = np.triu(cost) + np.triu(cost, 1).T
+        if case % 3:
+            cost[rng.random((n, n)) < 0.1] = 1e30
+        mates = rng.permutation(n).astype(np.int32)
+        pair_costs = cost[np.arange(n), mates]
+        numbers, least_for_not = sorted(set(pair_costs.tolist()), reverse=True), math.inf
+        for number, following in itertools.pairwise(numbers):
+            if (cost == number).sum() < 2:
+                break
+            if number > 32 * (n + 1) * following:
+                least_for_not = number
+        passes.clear()
+        found = exact._sum_of_pairs(gmatch.DenseCosts(cost), SimpleNamespace(row_match=mates))
+        assert found == pair_costs[pair_costs < least_for_not].sum()
+        most, least_left_out = max(most, len(passes)), least_left_out + (least_for_not < math.inf)
+    assert 1 < most <= 3 and least_left_out > 20
+
+
 def test_one_pair_costs_something_beside_two_numbers_for_not() -> None:
     """Most pairs cost nothing or the smaller number. The larger one stands in entries that no pair takes."""
     rng = np.random.default_rng(1)
