@@ -402,8 +402,10 @@ def test_traces_from_what_is_given() -> None:
 
 
 def test_a_core_that_gains_nothing_is_not_searched_again() -> None:
-    """Beside a dual of 1000 the search takes a pair that is off by 1e-12 for tight. Repricing sees a better entry, which
-    the core has."""
+    """Beside a dual of 1000 the search takes a pair that is off by 1e-12 for tight.
+
+    Repricing sees a better entry, which the core has.
+    """
     cost = np.full((8, 8), 10.0)
     np.fill_diagonal(cost, 0)
     cost[:, 0] -= 1000

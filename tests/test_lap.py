@@ -747,7 +747,7 @@ def test_epsilon_grows_until_chains_of_bids_end(device: str) -> None:
 
 
 def test_an_auction_is_as_fine_as_its_entries_allow(device: str) -> None:
-    """Entries of a row differ by a trillionth. An epsilon of 2^-19 of that would be lost in their sums, 2^-10 is not."""
+    """Entries of a row differ by a trillionth. 2^-19 of that as epsilon would be lost in their sums, 2^-10 is not."""
     rng = np.random.default_rng(0)
     cost = rng.random((600, 1)) + 1e-12 * rng.random((600, 600))
     # 2 to 10 phases are usual; about 500 without an auction.
