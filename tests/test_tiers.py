@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
@@ -222,6 +223,22 @@ def test_a_partial_answer_is_proven_in_any_layout(shape: tuple[int, int]) -> Non
             for again in layouts:
                 gmatch.verify(again, assignment)
     assert has_tiers > 20
+
+
+def test_a_partial_answer_that_costs_half_of_what_int64_holds_is_proven() -> None:
+    """What a pair costs and a dual are 2**62 each, but their difference is small."""
+    costs, places = [40301, 2**62, 10**12], ([0, 1, 2], [0, 2, 0])
+    stored = sp.csr_array((costs, places), (3, 3))
+    for given in (stored, stored.tocsc()):
+        assignment = gmatch.lap(given, infeasible="partial", certify=True)
+        assert assignment.cost == 2**62 + 40301
+        for side, change in itertools.product("uv", (2**62, -(2**62), 2**63 - 1, 10**13)):
+            duals = getattr(assignment.exact, side).copy()
+            duals[0] = change
+            exact = replace(assignment.exact, **{side: duals})
+            wrong = replace(assignment, exact=exact, u=exact.nearest_u(), v=exact.nearest_v())
+            with pytest.raises(gmatch.CertificateError):
+                gmatch.verify(given, wrong)
 
 
 @pytest.mark.parametrize("big", [2**63 - 1, 2**62, 10**17])
