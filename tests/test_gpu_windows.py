@@ -1,6 +1,7 @@
 """Costs that are never all on a GPU: on a real GPU if there is one, and everywhere on arrays that pass for its own."""
 
 import dataclasses
+import gc
 
 import numpy as np
 import pytest
@@ -281,6 +282,25 @@ def test_passes_by_bounds_find_what_pairs_cost(metric, n, m, d, offset):
     turned = bounds.turned().price(here(np.arange(m, dtype=np.int32)), here(u), Depth(0, 1.0), 8)
     of, at = np.divmod(turned.places.get(), n)
     assert same(turned.costs.get(), exact[at, of])
+
+
+@pytest.mark.parametrize(("n", "m"), [(40, 40), (40, 60), (60, 40)])
+@pytest.mark.parametrize("kind", ["function", "few coordinates", "many coordinates"])
+def test_nothing_stays_on_a_gpu_after_a_call(small_windows, kind, n, m):
+    """Python looks for no cycles meanwhile."""
+    rng = np.random.default_rng(n + m)
+    if kind == "function":
+        costs = called(small_windows, rng.random((n, m)))
+    else:
+        costs = PointCosts(*(rng.random((number, 2 if kind[0] == "f" else 12)) for number in (n, m)))
+    gc.collect()
+    gc.disable()
+    try:
+        gmatch.lap(costs, device="gpu")
+        left = [type(each) for each in gc.get_objects() if isinstance(each, (GpuWindowPart, CheckedWindows))]
+    finally:
+        gc.enable()
+    assert not left
 
 
 def test_an_error_says_which_memory_is_full(small_windows, monkeypatch):

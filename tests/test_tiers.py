@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import pickle
+from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 from typing import Any
@@ -159,6 +160,34 @@ def test_numbers_for_not_that_leave_no_room_or_are_two(draw: Any) -> None:
             assert sum(exact[i][j] for i, j in zip(*assignment, strict=True)) == least, (case, name)
 
 
+def test_numbers_for_not_are_told_in_a_few_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A symmetric matrix has each number twice. A pass for each number would take cubic time."""
+    rng, passes = np.random.default_rng(11), []
+    read = exact.cost_blocks
+    monkeypatch.setattr(exact, "cost_blocks", lambda costs: passes.append(0) or read(costs))
+    most, least_left_out = 0, 0
+    for case in range(60):
+        n = int(rng.integers(2, 40))
+        cost = np.exp(rng.choice([1, 8, 60]) * rng.normal(size=(n, n))).round(int(rng.integers(0, 3)))
+        if case % 4:
+            cost = np.triu(cost) + np.triu(cost, 1).T
+        if case % 3:
+            cost[rng.random((n, n)) < 0.1] = 1e30
+        mates = rng.permutation(n).astype(np.int32)
+        pair_costs = cost[np.arange(n), mates]
+        numbers, least_for_not = sorted(set(pair_costs.tolist()), reverse=True), math.inf
+        for number, following in itertools.pairwise(numbers):
+            if (cost == number).sum() < 2:
+                break
+            if number > 32 * (n + 1) * following:
+                least_for_not = number
+        passes.clear()
+        found = exact._sum_of_pairs(gmatch.DenseCosts(cost), SimpleNamespace(row_match=mates))
+        assert found == pair_costs[pair_costs < least_for_not].sum()
+        most, least_left_out = max(most, len(passes)), least_left_out + (least_for_not < math.inf)
+    assert 1 < most <= 3 and least_left_out > 20
+
+
 def test_one_pair_costs_something_beside_two_numbers_for_not() -> None:
     """Most pairs cost nothing or the smaller number. The larger one stands in entries that no pair takes."""
     rng = np.random.default_rng(1)
@@ -196,6 +225,22 @@ def test_a_partial_answer_is_proven_in_any_layout(shape: tuple[int, int]) -> Non
     assert has_tiers > 20
 
 
+def test_a_partial_answer_that_costs_half_of_what_int64_holds_is_proven() -> None:
+    """What a pair costs and a dual are 2**62 each, but their difference is small."""
+    costs, places = [40301, 2**62, 10**12], ([0, 1, 2], [0, 2, 0])
+    stored = sp.csr_array((costs, places), (3, 3))
+    for given in (stored, stored.tocsc()):
+        assignment = gmatch.lap(given, infeasible="partial", certify=True)
+        assert assignment.cost == 2**62 + 40301
+        for side, change in itertools.product("uv", (2**62, -(2**62), 2**63 - 1, 10**13)):
+            duals = getattr(assignment.exact, side).copy()
+            duals[0] = change
+            exact = replace(assignment.exact, **{side: duals})
+            wrong = replace(assignment, exact=exact, u=exact.nearest_u(), v=exact.nearest_v())
+            with pytest.raises(gmatch.CertificateError):
+                gmatch.verify(given, wrong)
+
+
 @pytest.mark.parametrize("big", [2**63 - 1, 2**62, 10**17])
 def test_an_integer_that_stands_for_not(big: int) -> None:
     rng = np.random.default_rng(big % 97)
@@ -220,10 +265,12 @@ def test_the_least_integer_beside_its_neighbours(maximize: bool) -> None:
     least, answers = -(2**63), 0
     rng = np.random.default_rng(maximize)
     near = [least, least + 1, least // 2, 2**63 - 1, 2**62, 0, 1, 7]
-    for case in range(400):
+    nearer = [least + rise for rise in range(2, 10)]  # without the neighbour itself
+    for case in range(600):
         shape = (2, 2) if case % 2 else (1, 2)
-        cost = [[int(near[rng.integers(0 if case % 3 else 5, 8)]) for _ in range(shape[1])] for _ in range(shape[0])]
-        cost[0][0] = least
+        some = nearer if case >= 400 else near[5:] if case % 3 else near
+        cost = [[int(some[rng.integers(len(some))]) for _ in range(shape[1])] for _ in range(shape[0])]
+        cost[case % 4 // 2 - 1][0] = least
         array = np.array(cost, np.int64)
         ways = [[cost[row][way[row]] for row in range(shape[0])] for way in itertools.permutations(range(2), shape[0])]
         right = (max if maximize else min)(map(sum, ways))
@@ -251,8 +298,8 @@ def test_integers_at_the_least_integer(maximize: bool) -> None:
         right = int(whole[linear_sum_assignment(whole, maximize)].sum())
         pairs = gmatch.compat.linear_sum_assignment(cost, maximize)
         assert whole[pairs].sum() == right
-        if maximize and (whole == 0).any() and (whole == 1).any():
-            with pytest.raises(gmatch.InvalidInput, match=r"both -2\*\*63 and .* add 1 to all costs"):
+        if maximize and (whole == 0).any() and whole.any():
+            with pytest.raises(gmatch.InvalidInput, match=r"-2\*\*63 beside costs of like .* add 1 to all costs"):
                 gmatch.lap(cost, maximize=True)
             cost = cost + 1
         for name, assignment in ways(cost, maximize).items():

@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -32,6 +31,8 @@ if TYPE_CHECKING:
 
 EPSILON = 2.0**-52
 LAST_DIGITS = 4 * EPSILON
+# See `_sum_of_pairs`.
+GROWTH = 16
 
 
 @dataclass
@@ -105,23 +106,32 @@ def _sum_of_pairs(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
     each larger number, if it is in more than one entry.
     """
     pair_costs = abs(costs_of_assignment(costs, solution.row_match))
-    numbers = np.unique(to_host(pair_costs))[::-1].tolist()
+    numbers = np.unique(to_host(pair_costs))[::-1]
+    has_gap = numbers[:-1] > ROOM * (len(pair_costs) + 1) * numbers[1:]
+    candidates, begin = int(has_gap.nonzero()[0].max(initial=-1)) + 1, 0  # down to the last gap
     least_for_not = math.inf
-    for most, following in pairwise(numbers):
-        if not _is_repeated(costs, most):
-            break
-        if most > ROOM * (len(pair_costs) + 1) * following:
-            least_for_not = most
+    # A pass counts GROWTH times as many numbers as the passes before it: the first number that stands once ends this.
+    while begin < candidates:
+        end = min(candidates, GROWTH * begin + 1)
+        is_repeated = _times_found(costs, numbers[begin:end]) > 1
+        repeated = end - begin if bool(is_repeated.all()) else int(is_repeated.argmin())
+        gaps = has_gap[begin : begin + repeated].nonzero()[0]
+        if len(gaps):
+            least_for_not = float(numbers[begin + gaps[-1]])
+        begin = end if repeated == end - begin else candidates
     return float(pair_costs[pair_costs < least_for_not].sum())
 
 
-def _is_repeated(costs: DenseCosts | SparseCosts, magnitude: float) -> bool:
-    found = 0
+def _times_found(costs: DenseCosts | SparseCosts, numbers: Any) -> Any:
+    """In how many entries each of some magnitudes stands. They fall."""
+    found = np.zeros(len(numbers), np.int64)
+    rising = mover_to(costs.device)(numbers[::-1].copy())
     for entries, _, _ in cost_blocks(costs):
-        found += int((abs(entries) == magnitude).sum())
-        if found > 1:
-            return True
-    return False
+        xp, magnitudes = namespace(entries), abs(entries)
+        magnitudes = magnitudes[(magnitudes >= numbers[-1]) & (magnitudes <= numbers[0])]
+        places = xp.searchsorted(rising, magnitudes)
+        found += to_host(xp.bincount(places[rising[places] == magnitudes], minlength=len(numbers)))[::-1]
+    return found
 
 
 def _gap_of(costs: DenseCosts | SparseCosts, solution: Solution) -> float:

@@ -193,7 +193,12 @@ class GpuWindowPart(MatrixPart):
             self._pairs = self.bounds = bounds_of(windows, block)
 
     def close(self) -> None:
-        """Drops what lies on the GPU: passes refer to their part, so it would stay until Python looks for cycles."""
+        """Drops what lies on the GPU.
+
+        Passes and costs refer to their part, so all would stay until Python looks for cycles.
+        """
+        if isinstance(self.block, CheckedWindows):
+            self.block.entries_of_core = None
         self.passes = self._uncut = self._pairs = self.bounds = self.picked = None
         vars(self).pop("_turned_points", None)
         self._offered.clear()

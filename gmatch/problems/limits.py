@@ -140,7 +140,7 @@ WAY_OUT_OF_NAN = "; if NaN is for a pair that is not allowed, use forbid_nan=Tru
 def minimised(entries: Any, dtype: Any, maximize: bool, limit: int | float | None) -> Any:
     """A copy of some entries as costs of the minimisation form, cut off at a limit, in another type.
 
-    -2**63 is maximized as 1 - 2**63, since int64 does not hold its negation: see `refuse_two_lowest`.
+    -2**63 is maximized as 1 - 2**63, since int64 does not hold its negation: see `splits`.
     """
     values = entries.astype(dtype)
     if maximize:
@@ -254,15 +254,6 @@ def type_with_limit(limit: int | float, array: Any, lowest: int | float, highest
             f"with a cost of magnitude {largest}"
         )
     return array.astype(np.float64)
-
-
-def refuse_two_lowest(entries: Any, maximize: bool) -> None:
-    """Raises if -2**63 is maximized beside 1 - 2**63, from which `minimised` does not tell it."""
-    if maximize and entries.dtype == np.int64 and bool((entries == -(2**63)).any() & (entries == 1 - 2**63).any()):
-        raise InvalidInput(
-            "cost must not hold both -2**63 and 1 - 2**63 when maximizing: int64 does not hold their negations; add 1 "
-            "to all costs, which changes no answer"
-        )
 
 
 def sums_fit(lowest: int | float, highest: int | float, dtype: np.dtype[Any], pairs: int) -> bool:

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import namespace
-from .limits import INFINITE_INTEGER, SPREADS, refuse_two_lowest
+from ..errors import InvalidInput
+from .limits import INFINITE_INTEGER, SPREADS
 
 # How many times the rests of a row a value must be, at least. Twice the differences of rests and the duals of rests are
 # below that: duals grow with the reward of columns that must be used, up to four times the rests of a row.
@@ -72,13 +73,32 @@ def splits_into_fitting(costs: Any) -> Split | None:
     """The first split of costs whose sums overflow, if splitting leads to rests that do not overflow."""
     if costs.limit is not None:
         return None
-    refuse_two_lowest(costs.array if hasattr(costs, "array") else costs.data, costs.maximize)
+    rows = min(costs.shape)
+    if costs.maximize and costs.dual_type is np.int64:
+        _refuse_lowest_in_range(costs.array if hasattr(costs, "array") else costs.data, rows)
     values = costs.minimised()
-    allowed, rows = abs(values) != math.inf, min(costs.shape)
+    allowed = abs(values) != math.inf
     first = split = split_values(values, allowed, rows)
     while split is not None and not fit(costs, split.most, rows):
         split = split_values(split.rests, allowed, rows)
     return None if split is None else first
+
+
+def _refuse_lowest_in_range(entries: Any, rows: int) -> None:
+    """Raises unless all other costs leave room below -2**63, which is maximized as 1 - 2**63.
+
+    Where they do, it is the value of the first tier, and the only cost with a part in it. Then it counts how often it
+    stands, not by how much it is off.
+    """
+    is_lowest = entries == -(2**63)
+    if not bool(is_lowest.any()):
+        return
+    others = entries[~is_lowest]
+    if others.size and ROOM * (rows + 1) * max(-int(others.min()), int(others.max())) >= 2**63 - 1:
+        raise InvalidInput(
+            "cost must not hold -2**63 beside costs of like magnitude when maximizing: int64 does not hold its "
+            "negation; add 1 to all costs, which changes no answer"
+        )
 
 
 def fit(costs: Any, most: int | float, rows: int) -> bool:

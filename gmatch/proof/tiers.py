@@ -111,10 +111,13 @@ def _check_values(part: TieredPart, largest: list[float]) -> None:
 
 def refuse_overflow_of(rests: Any, u: Any, v: Any) -> None:
     """Differences of integers must stay in 64 bits, as the differences of a solver's duals do."""
-    if u.dtype.kind == "i":
-        magnitudes = (max(-int(some.min()), int(some.max())) for some in (rests, u, v) if some.size)
-        if sum(magnitudes) >= 2**63 - 1:
-            raise CertificateError("the duals are too large for costs of this range: their sums could overflow int64")
+    if u.dtype.kind != "i":
+        return
+    (lowest, highest), *duals = (
+        (min(0, int(some.min())), max(0, int(some.max()))) if some.size else (0, 0) for some in (rests, u, v)
+    )
+    if max(highest - sum(dual[0] for dual in duals), sum(dual[1] for dual in duals) - lowest) >= 2**63 - 1:
+        raise CertificateError("the duals are too large for costs of this range: their sums could overflow int64")
 
 
 def _divided(xp: Any, costs: Any, value: int | float) -> tuple[Any, Any]:

@@ -18,6 +18,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -123,27 +124,41 @@ class TierSolver {
   // What the pairs cost in sum, without their signs and without numbers that stand for "not": see _sum_of_pairs in
   // gmatch/assignment/exact.py.
   double sum_of_pairs() {
-    double most = largest_magnitude(pair_rests_.data(), num_rows_), least_for_not = FAR;
-    for (double next = largest_pair_below(most); next >= 0 && is_repeated(most); next = largest_pair_below(most)) {
-      if (leaves_room(most, next)) least_for_not = most;
-      most = next;
+    std::vector<double> numbers(num_rows_);
+    std::transform(pair_rests_.begin(), pair_rests_.end(), numbers.begin(), [](double rest) { return std::abs(rest); });
+    std::sort(numbers.begin(), numbers.end(), std::greater<>());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    const auto has_gap = [&](Count k) { return leaves_room(numbers[k], numbers[k + 1]); };
+    Count candidates = static_cast<Count>(numbers.size()) - 1;  // down to the last gap
+    while (candidates > 0 && !has_gap(candidates - 1)) --candidates;
+    double least_for_not = FAR;
+    // A pass counts GROWTH times as many numbers as the passes before it: the first number that stands once ends this.
+    constexpr Count GROWTH = 16;
+    for (Count begin = 0, end = 0; begin < candidates; begin = end) {
+      end = std::min(candidates, GROWTH * begin + 1);
+      const std::vector<Count> found = times_found(numbers.data() + begin, numbers.data() + end);
+      for (Count k = begin; k < end; ++k) {
+        if (found[k - begin] < 2) candidates = 0;
+        if (candidates > 0 && has_gap(k)) least_for_not = numbers[k];
+      }
     }
     double sum = 0;
     for (const double rest : pair_rests_) sum += std::abs(rest) < least_for_not ? std::abs(rest) : 0;
     return sum;
   }
-  double largest_pair_below(double cost) const {
-    double largest = -1;
-    for (const double rest : pair_rests_) largest = std::max(largest, std::abs(rest) < cost ? std::abs(rest) : -1);
-    return largest;
-  }
-  bool is_repeated(double cost) {
-    Count found = 0;
-    for (Vertex row = 0; row < num_rows_ && found < 2; ++row) {
+  // In how many entries each of some magnitudes stands. They fall.
+  std::vector<Count> times_found(const double* begin, const double* end) {
+    std::vector<Count> found(end - begin);
+    for (Vertex row = 0; row < num_rows_; ++row) {
       const double* rests = scan(row);
-      for (Vertex j = 0; j < num_columns_; ++j) found += std::abs(rests[j]) == cost;
+      for (Vertex j = 0; j < num_columns_; ++j) {
+        const double magnitude = std::abs(rests[j]);
+        if (!(magnitude >= end[-1] && magnitude <= begin[0])) continue;
+        const double* const at = std::lower_bound(begin, end, magnitude, std::greater<>());
+        found[at - begin] += *at == magnitude;
+      }
     }
-    return found >= 2;
+    return found;
   }
 
   // Whether all costs are multiples of a number above the rounding of the duals: then no digit is lost.
