@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "fuzz.h"
+#include "points.h"
 
 template <class Terms>
 constexpr bool IS_SQUARE = std::is_base_of_v<SquaredTerms, Terms>;
@@ -232,17 +232,11 @@ static std::string judge_finished(const Given& given) {
 }
 
 static std::string judge_places(const Given& given, Random& random) {
-  std::vector<Count> places(random() % 100);
-  for (Count& place : places) place = random() % given.costs.size();
-  std::vector<double> found(places.size() + 1, 77);
-  const Count number = places.size();
-  emulator::launch(given.launch, [&] {
-    costs_by_places_grid(given.pairs, given.dimension, places.data(), number, found.data(), arrivals);
+  return judge_places(given.costs, random, [&](const Count* places, Count number, double* found) {
+    emulator::launch(given.launch, [&] {
+      costs_by_places_grid(given.pairs, given.dimension, places, number, found, arrivals);
+    });
   });
-  for (Count i = 0; i < number; ++i) {
-    if (found[i] != given.costs[places[i]]) return "another cost of a pair";
-  }
-  return found[number] == 77 ? "" : "a cost too many";
 }
 
 int main(int argc, char** argv) {
