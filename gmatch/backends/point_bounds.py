@@ -38,9 +38,10 @@ FILL, FINISH = ("bounds_of_window_grid",), ("finish_window_grid",)
 SQUARES, PRODUCTS = ("sqeuclidean", "euclidean"), ("dot", "cosine")
 # The error of a bound, as a share of the squares of both lengths: (12 d + 64) / 2**24. A product of x and y is three
 # sums of d products, of the first 11 binary digits and the next 11 digits of coordinates. Each product is exact. Each
-# of the 3 d additions on tensor cores is taken to be off by 2**-22 of the sum of all magnitudes, |x| |y|. They cut
-# digits off, which loses half of that: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores",
-# PeerJ Computer Science 7 (2021). The digits that no factor has count 3 * 2**-22 of |x| |y|. Squares have 2 |x| |y|,
+# of the 3 d additions on tensor cores is taken to be off by 2**-22 of the sum of all magnitudes, |x| |y|. NVIDIA does
+# not document it. V100, T4 and A100 cut digits off, which loses half of that: Fasi, Higham, Mikaitis, Pranesh,
+# "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7 (2021). Later GPUs are not examined there.
+# `verify` does not rely on it. The digits that no factor has count 3 * 2**-22 of |x| |y|. Squares have 2 |x| |y|,
 # which is at most |x|**2 + |y|**2. OTHER_ROUNDINGS has room for all other roundings.
 PER_COORDINATE, OTHER_ROUNDINGS, ROUNDING = 12, 64, 2.0**-24
 # Factors are filled up to a multiple of this number of coordinates: tensor cores read 16 bytes at a time.
