@@ -283,7 +283,9 @@ ASSIGN_BATCH = Program(
 )
 ASSIGN_SPARSE = Program(
     source="programs/assign_sparse.cu",
-    entries=dict.fromkeys(("assign_sparse_grid", "assign_sparse_block", "bid_sparse_grid"), "512"),
+    entries=dict.fromkeys(
+        ("assign_sparse_grid", "assign_sparse_block", "bid_sparse_grid", "find_stored_costs_grid"), "512"
+    ),
     structs=("SparseCosts", "AssignmentTask"),
     macros={"COSTS": "SparseCosts<{cost}, {offset}, {column}>", "ROW_LANES": "{lanes}"},
     title="sparse-{type}{size}",

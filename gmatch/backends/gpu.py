@@ -708,7 +708,7 @@ def assign_sparse(costs: SparseCosts, method: AssignmentMethod, start: Start, th
     rows, columns = sorted(costs.shape)
     start = start if rows == columns else start._replace(v=None)
     team = "block" if rows + columns + costs.entries <= BLOCK_TEAM_LIMIT else "grid"
-    return _run_sparse(costs, f"assign_sparse_{team}", start, method.many_paths)
+    return _run_sparse(costs, (f"assign_sparse_{team}", "find_stored_costs_grid"), start, method.many_paths)
 
 
 def bid_sparse(costs: SparseCosts) -> Assigned:
@@ -719,15 +719,16 @@ def bid_sparse(costs: SparseCosts) -> Assigned:
     """
     # A start that changes nothing: no pairs, and duals that are 0.
     start = Start(AssignmentStart.GIVEN, cupy.full(costs.shape[0], -1, np.int32), cupy.zeros(costs.shape[1]))
-    return _run_sparse(costs, "bid_sparse_grid", start, True)
+    return _run_sparse(costs, ("bid_sparse_grid",), start, True)
 
 
-def _run_sparse(costs: SparseCosts, name: str, start: Start, many_paths: bool) -> Assigned:
+def _run_sparse(costs: SparseCosts, names: tuple[str, ...], start: Start, many_paths: bool) -> Assigned:
+    """Launches an entry point of csrc/programs/assign_sparse.cu; then, if it is named, what finds the pairs' costs."""
     rows, columns = sorted(costs.shape)
-    dual, team = costs.dual_type, name.rpartition("_")[2]
+    dual, team = costs.dual_type, names[0].rpartition("_")[2]
     with costs.data.device as device:
         types = {"cost": c_type(costs.data), **index_types(costs.indptr, costs.indices)}
-        kernel = entry_point(ASSIGN_SPARSE, name, device.id, **types, lanes=lanes_for(costs.entries, rows))
+        kernel, *others = entry_points(ASSIGN_SPARSE, names, device.id, **types, lanes=lanes_for(costs.entries, rows))
         blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
         vectors = Vectors(
             (start.row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual), (start.v, columns, dual)
@@ -740,5 +741,10 @@ def _run_sparse(costs: SparseCosts, name: str, start: Start, many_paths: bool) -
         )  # fmt: skip
         kernel((blocks,), (GRID_BLOCK_SIZE,), (problem, task, dual(costs.dual_spread()), launch.arrivals))
         row_match, col_match, u, v = vectors.arrays()
+        entries = cupy.empty(rows, costs.data.dtype)
+        for find in others:
+            find((blocks,), (GRID_BLOCK_SIZE,), (problem, row_match, entries, launch.arrivals))
         counters = counters_of_assignment(*launch.read(), team, blocks * GRID_BLOCK_SIZE)
+    if others:
+        counters["entries"] = entries
     return Assigned(row_match, col_match, u, v, counters | {"code": kernel.origin})
