@@ -434,6 +434,20 @@ def test_a_matrix_without_an_assignment_is_searched_whole_on_gpu_and_cpu(device:
     assert float(found.cost) == pytest.approx(gmatch.lap(cost, infeasible="partial").cost)
 
 
+def test_a_search_of_ties_that_takes_long_leaves_them_to_a_core(device: str) -> None:
+    """Of costs with few values a GPU searches the matrix first. Distances that are cut off take it many levels."""
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 1000, (2, 2000, 2))
+    gates = np.minimum(np.rint(np.hypot(*(x[:, None] - y).transpose(2, 0, 1))), 100).astype(np.int32)
+    even = rng.integers(0, 100, (2000, 2000)).astype(np.int32)
+    for cost, goes_on in ((gates, True), (even, False), (gates.astype(np.int16), True), (even[:500], False)):
+        found = gmatch.lap(on(cost, device), certify=True)
+        assert int(found.cost) == int(gmatch.lap(cost, method="jv").cost)
+        if device == "gpu":
+            assert (found.stats["method"] == "core") == ("trace" in found.stats) == goes_on
+            assert ("so a core took over" in found.stats["reason"]) == goes_on
+
+
 def test_other_methods_have_no_trace() -> None:
     assert "trace" not in gmatch.lap(FEW["uniform"], method="jv").stats
     assert "trace" not in gmatch.lap(FEW["uniform"], method="tree", threads=2).stats

@@ -10,7 +10,7 @@ from ..arrays import as_dense_array, mover_to, own
 from ..backends import BACKENDS, backend_for
 from ..backends.protocol import AssignmentStart, Backend, Start
 from ..errors import InvalidInput
-from ..methods import JV, Core, SerialCore, assignment_method_of, bids_pay
+from ..methods import JV, Core, SerialCore, TiedCore, assignment_method_of, bids_pay
 from ..problems.dense import DenseCosts
 from ..problems.limits import Ranged
 from ..problems.sparse import SparseCosts
@@ -71,6 +71,8 @@ def kind_of_start(name: str, method: AssignmentMethod, costs: Costs | None) -> A
     kind = STARTS[name]
     if isinstance(costs, SparseCosts):
         return AssignmentStart.REDUCE if kind is None else kind
+    if isinstance(method, TiedCore):
+        method = method.search
     if isinstance(method, JV | SerialCore) or isinstance(method, Core) and kind is not AssignmentStart.NONE:
         return AssignmentStart.REDUCE
     if kind is None:

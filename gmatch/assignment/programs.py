@@ -99,19 +99,6 @@ def cheapest(cost: Any) -> Any:
     return solution.turned() if costs.transposed else solution
 
 
-def add_counters(counters: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
-    """What several runs counted together."""
-    for more in others:
-        threads = max(counters["threads"], more["threads"])
-        added = {
-            name: value + more.get(name, type(value)())
-            for name, value in counters.items()
-            if isinstance(value, int | list)
-        }
-        counters = counters | added | {"threads": threads}
-    return counters
-
-
 def nothing(costs: Costs) -> Solution:
     """The solution of a problem without pairs."""
     rows, columns = sorted(costs.shape)

@@ -28,7 +28,7 @@ from ..problems.splits import ROOM, Split, fit, never_used, split_values
 from ..result import ExactDuals, Tier
 from .exact import costs_of_assignment, find_exact_optimum, is_proven
 from .plan import Costs, Plan
-from .programs import Solution, add_counters, duals_hide_costs, run
+from .programs import Solution, duals_hide_costs, run
 
 # The reward for a column that must be used: 8 times the largest rest at first, and 16 times more each time that such a
 # column stays free.
@@ -78,7 +78,7 @@ def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> Solved
         return costs, solution, solution
     if outcome == "open":
         return None
-    counters = add_counters(solution.counters, counters)
+    counters = cpu.add_counters(solution.counters, counters)
     found = solution._replace(**copies._asdict(), entries=None, exact=exact, counters=counters)
     if rests is None or exact is None:
         return costs, found, found
@@ -216,4 +216,4 @@ def _both(counters: dict[str, Any], found: Solution) -> dict[str, Any]:
     """What all runs counted together; the size of the start is the last run's."""
     if not counters:
         return found.counters
-    return add_counters(counters, found.counters) | {"start_size": found.counters["start_size"]}
+    return cpu.add_counters(counters, found.counters) | {"start_size": found.counters["start_size"]}

@@ -130,6 +130,19 @@ def counters_of_assignment(report: Any, journal: Any, team: str, threads: int) -
     return counters if len(report) == fields else counters | {"trace": steps_by_name(report[fields:])}
 
 
+def add_counters(counters: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
+    """What several runs counted together."""
+    for more in others:
+        threads = max(counters["threads"], more["threads"])
+        added = {
+            name: value + more.get(name, type(value)())
+            for name, value in counters.items()
+            if isinstance(value, int | list)
+        }
+        counters = counters | added | {"threads": threads}
+    return counters
+
+
 def steps_by_name(trace: Any) -> list[str]:
     """The steps in a `CoreTrace` of csrc: their number, and then each."""
     return [CORE_STEPS[step] for step in trace[1 : 1 + trace[0]]]

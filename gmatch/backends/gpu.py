@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _native, cuda
 from ..errors import InvalidInput
-from ..methods import JV, Claims, Classical, Core, Munkres, Tree
+from ..methods import JV, Claims, Classical, Core, Munkres, TiedCore, Tree
 from ..types import number_type
 from .catalogue import (
     ASSIGN,
@@ -28,7 +28,7 @@ from .catalogue import (
     Program,
 )
 from .compiled import Kernel, kernels_of
-from .cpu import counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
+from .cpu import add_counters, counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
 from .layouts import CORE_TRACE, REPORT, Layout, words_of
 from .protocol import Assigned, AssignedBatch, AssignmentStart, Matched, Start
 
@@ -72,6 +72,11 @@ BLOCK_ASSIGNMENT_LIMIT = 1 << 14
 FEW_BLOCKS, FEW_BLOCKS_LIMIT = 64, 1 << 20
 # The classical variant reads whole rows faster from 2**26 entries on with more threads than the tree has registers for.
 WIDE_BLOCKS_FROM = 1 << 26
+# A search in the matrix leaves ties to a core after these levels. They take no longer than a core does, 1 to 5 ms where
+# that takes 5 to 25, so both take at most twice as long as the core alone. Costs drawn evenly take 220 at most:
+# benchmarks/log/choice.md, "A search of ties that takes long leaves them to a core".
+MOST_LEVELS = 256
+MANY_LEVELS = "ties: a search in the matrix took many levels, so a core took over"
 # Most threads of a block that solves a problem of a batch by shortest paths: two such blocks have the registers of a
 # multiprocessor. A thread has one column, unless there are more columns than threads. With two, 64 to 300 columns take
 # 1.1 to 1.5 times as long (benchmarks/log/batches.md, "A step reads several rows").
@@ -334,6 +339,20 @@ def _from_order(place: int, whole: bool) -> int | float:
 def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """Runs a method of assignment."""
     check_threads(threads)
+    if not isinstance(method, TiedCore):
+        return _assign(costs, method, start)
+    found = _assign(costs, method.search, start, MOST_LEVELS)
+    counted = found.counters
+    if counted["size"] == min(costs.shape) or counted["levels"] < MOST_LEVELS:
+        return found
+    # The core begins anew: an auction takes less time than searches from all rows that are free.
+    found = _assign(costs, Core(), Start(AssignmentStart.REDUCE))
+    both = add_counters(found.counters, counted) | {name: found.counters[name] for name in ("size", "start_size")}
+    return found._replace(counters=both | {"method": "core", "reason": MANY_LEVELS})
+
+
+def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_levels: int = 0) -> Assigned:
+    """Runs one method. It leaves free rows if it is a search that takes more than `most_levels`, unless these are 0."""
     rows, columns = costs.array.shape
     dual, cost = costs.dual_type, c_type(costs.array)
     with costs.array.device as device:
@@ -347,7 +366,7 @@ def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: i
             journal_length(method, rows),
             WORKSPACE_SIZES[program](rows, columns, blocks * block_size, cost=cost, **words), report_size,
         )  # fmt: skip
-        task = _assignment_task(vectors, launch, start, method.many_paths)
+        task = _assignment_task(vectors, launch, start, method.many_paths, most_levels)
         row_stride, column_stride = strides_of(costs.array)
         problem = DENSE_COSTS[dual].pack(
             num_rows=rows, num_columns=columns, costs=costs.array.data.ptr, row_stride=row_stride,
@@ -365,7 +384,7 @@ def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: i
     return Assigned(row_match, col_match, u, v, counters | {"entries": entries, "code": kernel.origin})
 
 
-def _assignment_task(vectors: Vectors, launch: Launch, start: Start, many_paths: bool) -> Any:
+def _assignment_task(vectors: Vectors, launch: Launch, start: Start, many_paths: bool, most_levels: int = 0) -> Any:
     """An `AssignmentTask` of csrc; the vectors are row_match, col_match, u and v."""
     rows, columns, _, _ = vectors.lengths
     row_match, col_match, u, v = vectors.addresses
@@ -373,6 +392,7 @@ def _assignment_task(vectors: Vectors, launch: Launch, start: Start, many_paths:
         num_rows=rows, num_columns=columns, row_match=row_match, col_match=col_match, u=u, v=v, levels=launch.levels,
         augmentations=launch.augmentations, workspace=launch.workspace, progress=launch.progress,
         report=launch.report, start=start.kind, has_duals=start.v is not None, many_paths=many_paths,
+        most_levels=most_levels,
     )  # fmt: skip
 
 

@@ -123,6 +123,26 @@ class SerialCore(Core):
         return "core"
 
 
+@dataclass(frozen=True)
+class TiedCore(Core):
+    """The core as ``"auto"`` runs it on a GPU where whole costs have few values: it begins with a search in the matrix.
+
+    That search is all it takes where most rows have many cheapest columns. It is left if it takes many levels, as where
+    the costs that tie are distances cut off at a gate.
+    """
+
+    first: Literal["tree", "classical"] = "tree"
+
+    @cached_property
+    def name(self) -> str:
+        return self.search.name
+
+    @cached_property
+    def search(self) -> AssignmentMethod:
+        """The search in the matrix."""
+        return Tree() if self.first == "tree" else Classical()
+
+
 Form = Literal["baseline", "reductions", "fused", "cooperative", "registers"]
 
 

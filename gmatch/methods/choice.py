@@ -19,6 +19,7 @@ from .assignment import (
     Core,
     SerialCore,
     SparseJV,
+    TiedCore,
     Tree,
 )
 from .method import as_called, does_not_solve
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 # Made once, and with them their names.
 _JV, _SPARSE_JV, _TREE, _CLASSICAL = JV(), SparseJV(), Tree(), Classical()
 _CORE, _SERIAL_CORE = Core(), SerialCore()
+_TREE_FIRST, _CLASSICAL_FIRST = TiedCore("tree"), TiedCore("classical")
 
 
 def batch_method_of(
@@ -93,10 +95,10 @@ def bids_pay(method: AssignmentMethod, costs: DenseCosts | None = None) -> bool:
 def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
         return _TREE, "sparse costs"
-    if values_per_row(costs) <= FEWEST_VALUES:
-        return _TREE, "ties: whole costs of very few values for each row"
-    if values_per_row(costs) <= FEW_VALUES["gpu"]:
-        return _TREE if costs.is_narrow else _CLASSICAL, "ties: whole costs of few values for each row"
+    if values_per_row(costs) <= FEW_VALUES["gpu"] and costs.fits_core:
+        if values_per_row(costs) <= FEWEST_VALUES:
+            return _TREE_FIRST, "ties: whole costs of very few values for each row"
+        return _TREE_FIRST if costs.is_narrow else _CLASSICAL_FIRST, "ties: whole costs of few values for each row"
     takes_long = costs.shape[0] == costs.shape[1] and values_per_row(costs) >= MANY_VALUES
     if min(costs.shape) < (FEW_ROWS // 2 if takes_long else FEW_ROWS):
         return _TREE, "few rows"

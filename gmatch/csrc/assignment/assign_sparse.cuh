@@ -36,7 +36,7 @@ DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<t
   if (team.rank() == 0) report.start_ns += lap(team, now);
   steps.end();
 
-  run_phases(steps, forest, edges, false, task.journal, report, AllMatched<typename Costs::Dual>{task});
+  run_phases(steps, forest, edges, false, task.journal, report, IsAtEnd<typename Costs::Dual>{task});
 
   team.add_all(&report.edges_inspected, edges.distances.entries_read);
   team.add_all(&report.rows_scanned, edges.distances.rows_scanned);

@@ -30,8 +30,9 @@ struct AssignmentTask {
   AssignmentStart start;
   bool has_duals;
   bool many_paths;
+  Count most_levels;   // after these the search leaves its free rows to another one; 0: it goes on to the end
 
-  FIELDS(AssignmentTask, matching, u, v, journal, workspace, progress, report, start, has_duals, many_paths)
+  FIELDS(AssignmentTask, matching, u, v, journal, workspace, progress, report, start, has_duals, many_paths, most_levels)
 };
 
 DEVICE ClaimedForest<true> carve_forest(Workspace& workspace, const Matching& matching, bool keeps_trees = false) {
