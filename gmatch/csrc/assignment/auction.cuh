@@ -37,7 +37,7 @@ struct Auction {
   // slower for random costs, or for points: benchmarks/log/sparse.md, "Chains as long as they are worth".
   static constexpr Count WORTH = 4;
   static constexpr Vertex COLUMNS_OF_A_BID = 4096;  // a row of 4096 columns takes as long to read as a bid
-  static constexpr Count SLACK = 4;            // epsilons that an offer may be worse than one left out
+  static constexpr Count SLACK = 8;            // epsilons that an offer may be worse than one left out
   static constexpr int FINER = 5;              // a unit of a price is the last epsilon over 2 ** FINER
 
   Costs costs;
@@ -244,7 +244,7 @@ struct Auction {
     if (team.rank() == 0) *next_row = 0;
     team.sync();
     const auto bidders = groups_for_a_row(team);
-    Count bids = 0, cut_off = 0;
+    Vertex bids = 0, cut_off = 0, read = 0;
     for (Vertex row = take_row(bidders); row < costs.num_rows; row = take_row(bidders)) {
       Vertex of_chain = 0;
       bool may_read = Costs::LEAVES_OUT;
@@ -252,12 +252,14 @@ struct Auction {
         read_again_apart(bidders, *this, row, static_cast<unsigned>(of_chain));
         of_chain += 1 + costs.num_columns / COLUMNS_OF_A_BID;  // so that it ends
         may_read = false;
+        ++read;
       }
       bids += of_chain;
       cut_off += of_chain >= most;
     }
-    team.add_all(num_bids, bidders.lane() == 0 ? bids : 0);
-    team.add_all(num_cut_off, bidders.lane() == 0 ? cut_off : 0);
+    team.add_all(num_bids, bidders.lane() == 0 ? bids : Count{0});
+    team.add_all(num_cut_off, bidders.lane() == 0 ? cut_off : Count{0});
+    if constexpr (Costs::LEAVES_OUT) team.add_all(num_read, bidders.lane() == 0 ? read : Count{0});
     team.sync();
   }
 
@@ -301,11 +303,11 @@ struct Auction {
   DEVICE bool follow_chain(const Team& team, Vertex& row, Vertex& bids, Count epsilon, Vertex most, bool may_read) const {
     constexpr bool COUNTS_ALL = !decltype(row_of(costs, row))::IS_LONG;
     while (bids < most && row != STOP) {
+      Count left_out = NO_OFFER;
+      if constexpr (Costs::LEAVES_OUT) left_out = team.read(&rest[row]);  // first, so that it is under way with the entries
       const Best best = find_best(team, row);
       const Count offer = team.min_group(best.offer);
-      Count left_out = NO_OFFER;
       if constexpr (Costs::LEAVES_OUT) {
-        left_out = team.read(&rest[row]);
         if (may_read && left_out != NO_OFFER && offer > left_out + 2 * SLACK * epsilon) return false;
         may_read = true;
       }
@@ -332,10 +334,7 @@ struct Auction {
   DEVICE void read_again(const Team& team, Vertex row, unsigned turn) const {
     if constexpr (Costs::LEAVES_OUT) {
       const Count left_out = costs.read_in_auction(team, row, turn, Offers<Team>{*this, team});
-      if (team.lane() == 0) {
-        team.write(&rest[row], left_out);
-        team.fetch_add(num_read, Count{1});
-      }
+      if (team.lane() == 0) team.write(&rest[row], left_out);
       team.sync_group();
     }
   }
