@@ -24,18 +24,20 @@ struct Auction {
 
   // Epsilon, in spreads of a row: powers of two, from 2 ** first down to 2 ** last, by factors of 2 ** STEP.
   static constexpr int STEP = 2, LAST_TO_SPREAD = -7;
-  static constexpr int CALM_FIRST = -3;  // the first epsilon if rows want different columns
+  // The first epsilon if rows want different columns. With a larger one all prices fall by as much as it is, the bounds of what
+  // rows left out do not, and so rows read in vain: benchmarks/log/core_gpu.md, "Auctions that begin with smaller epsilons".
+  static constexpr int CALM_FIRST = -5;
   // A round is calm if it cuts off chains for at most 1 row in FEW. Otherwise chains may get GROWTH times as long. 512 in place
   // of 128 doubles the time of an auction for points in the plane, and none of 18 families of costs gains by it.
   static constexpr Vertex FEW = 128, GROWTH = 4;
   // Epsilon becomes 2^WIDER times as large while a round cuts off chains for more than 1 row in MANY.
   static constexpr Vertex MANY = 8;
-  static constexpr int WIDER = 4;
+  static constexpr int WIDER = 6;
   // Chains become twice as long if that saves 2 rows for each short chain's length that is added. 1 and 16 in place of 4 are
   // slower for random costs, or for points: benchmarks/log/sparse.md, "Chains as long as they are worth".
   static constexpr Count WORTH = 4;
   static constexpr Vertex COLUMNS_OF_A_BID = 4096;  // a row of 4096 columns takes as long to read as a bid
-  static constexpr Count SLACK = 4;            // epsilons that an offer may be worse than one left out
+  static constexpr Count SLACK = 8;            // epsilons that an offer may be worse than one left out
   static constexpr int FINER = 5;              // a unit of a price is the last epsilon over 2 ** FINER
 
   Costs costs;
@@ -100,13 +102,8 @@ struct Auction {
       int bits = first;
       Vertex bids = most_bids;
       if (longer > 1) {
-        if (hold_round(team, epsilon_of(CALM_FIRST), most_bids) <= costs.num_rows / FEW) {
-          bits = CALM_FIRST - STEP;
-          longer = 1;
-        } else {
-          bits = find_first(team);
-          bids *= GROWTH;
-        }
+        if (find_first(team, &bits)) longer = 1;
+        else bids *= GROWTH;
       }
       for (const int largest = bits; bits > last;) {
         const bool spreads = bits >= LAST_TO_SPREAD;
@@ -125,15 +122,19 @@ struct Auction {
  private:
   static constexpr Vertex STOP = LAST_VERTEX;
 
-  // The first epsilon, from `first` on, whose round cuts off few chains; or one as large as prices may lie apart.
+  // Holds rounds with larger and larger epsilons, from CALM_FIRST on, until one of them is calm; or, from `first` on, until one
+  // cuts off few chains, or epsilon is as large as prices may lie apart. Returns whether the last one was calm, and leaves the
+  // epsilon of the round to hold next.
   template <class Team>
-  DEVICE int find_first(Team& team) const {
-    int bits = first;
-    while (hold_round(team, epsilon_of(bits), most_bids) > costs.num_rows / MANY &&
-           ldexp(spreads->typical(), bits) < static_cast<double>(spread)) {
-      bits += WIDER;
+  DEVICE bool find_first(Team& team, int* bits) const {
+    for (int here = CALM_FIRST;;) {
+      const Count cut_off = hold_round(team, epsilon_of(here), most_bids);
+      const bool is_calm = cut_off <= costs.num_rows / FEW, cuts_many = cut_off > costs.num_rows / MANY;
+      *bits = is_calm ? here - STEP : here;
+      if (is_calm) return true;
+      if (here >= first && (!cuts_many || ldexp(spreads->typical(), here) >= static_cast<double>(spread))) return false;
+      here += cuts_many ? WIDER : STEP;
     }
-    return bits;
   }
 
   // How many times as long chains are to be in the next round, at most `most`. A chain t times as long takes t times as long,
@@ -243,7 +244,7 @@ struct Auction {
     if (team.rank() == 0) *next_row = 0;
     team.sync();
     const auto bidders = groups_for_a_row(team);
-    Count bids = 0, cut_off = 0;
+    Vertex bids = 0, cut_off = 0, read = 0;
     for (Vertex row = take_row(bidders); row < costs.num_rows; row = take_row(bidders)) {
       Vertex of_chain = 0;
       bool may_read = Costs::LEAVES_OUT;
@@ -251,12 +252,14 @@ struct Auction {
         read_again_apart(bidders, *this, row, static_cast<unsigned>(of_chain));
         of_chain += 1 + costs.num_columns / COLUMNS_OF_A_BID;  // so that it ends
         may_read = false;
+        ++read;
       }
       bids += of_chain;
       cut_off += of_chain >= most;
     }
-    team.add_all(num_bids, bidders.lane() == 0 ? bids : 0);
-    team.add_all(num_cut_off, bidders.lane() == 0 ? cut_off : 0);
+    team.add_all(num_bids, bidders.lane() == 0 ? bids : Count{0});
+    team.add_all(num_cut_off, bidders.lane() == 0 ? cut_off : Count{0});
+    if constexpr (Costs::LEAVES_OUT) team.add_all(num_read, bidders.lane() == 0 ? read : Count{0});
     team.sync();
   }
 
@@ -300,11 +303,11 @@ struct Auction {
   DEVICE bool follow_chain(const Team& team, Vertex& row, Vertex& bids, Count epsilon, Vertex most, bool may_read) const {
     constexpr bool COUNTS_ALL = !decltype(row_of(costs, row))::IS_LONG;
     while (bids < most && row != STOP) {
+      Count left_out = NO_OFFER;
+      if constexpr (Costs::LEAVES_OUT) left_out = team.read(&rest[row]);  // first, so that it is under way with the entries
       const Best best = find_best(team, row);
       const Count offer = team.min_group(best.offer);
-      Count left_out = NO_OFFER;
       if constexpr (Costs::LEAVES_OUT) {
-        left_out = team.read(&rest[row]);
         if (may_read && left_out != NO_OFFER && offer > left_out + 2 * SLACK * epsilon) return false;
         may_read = true;
       }
@@ -331,10 +334,7 @@ struct Auction {
   DEVICE void read_again(const Team& team, Vertex row, unsigned turn) const {
     if constexpr (Costs::LEAVES_OUT) {
       const Count left_out = costs.read_in_auction(team, row, turn, Offers<Team>{*this, team});
-      if (team.lane() == 0) {
-        team.write(&rest[row], left_out);
-        team.fetch_add(num_read, Count{1});
-      }
+      if (team.lane() == 0) team.write(&rest[row], left_out);
       team.sync_group();
     }
   }

@@ -139,17 +139,13 @@ struct Core {
   //   roughly_reduced(worth)  the cost - v of a pair of this worth, rounded up
   //   near                    all pairs of this worth, or better, are to be visited
   //
-  // A row reads the matrix in the auction, and drops its former entries. Returns the least worth that it leaves out.
+  // A row reads the matrix in the auction, and drops its former entries. Returns the least worth that it leaves out. The caller
+  // must call team.sync_group() before anyone asks for the entries.
   template <class Judge, class Team>
   DEVICE auto read_in_auction(const Team& team, Vertex row, unsigned turn, const Judge& judge) const {
     const auto best = best_of_row(team, row, turn, judge, judge.nothing(), [](Vertex, Dual, const auto&) {});
-    team.sync_group();
-    if (team.lane() == 0) team.write(&sizes[row], 0);
-    team.sync_group();
-    best.each([&](const auto&, Vertex column) { add(team, row, column); });
-    const auto left_out = best.left_out(team);
-    team.sync_group();
-    return left_out;
+    replace(team, row, best);
+    return best.left_out(team);
   }
 
   // A row reads the matrix in the search: visit(column, cost, v) for all pairs worth judge.near or less, and perhaps for others.
@@ -353,6 +349,28 @@ struct Core {
   static DEVICE Dual spread_of(Dual worst, Dual near) {
     constexpr Dual FAR = 1 << 9;
     return near > 0 && near < worst / FAR ? near * FAR : worst;
+  }
+
+  // Puts the best entries of a row in the place of all its entries. A bidder waits for it: so there is no counter, for whose
+  // answer each lane would wait before it writes.
+  template <class Team, class Best>
+  DEVICE void replace(const Team& team, Vertex row, const Best& best) const {
+    int mine = 0;
+    best.each([&](const auto&, Vertex) { ++mine; });
+    Count place = begin(row) + team.sum_before(mine);
+    const auto put = [&](Vertex column, Cost entry) {
+      if (column == NONE) return;
+      team.write(&columns[place], column);
+      team.write(&entries[place], entry);
+      ++place;
+    };
+    const auto entry_of = [&](Vertex column) { return dense.entry(row, column == NONE ? 0 : column); };
+    for (const auto& of_stratum : best.of) {
+      const Cost least = entry_of(of_stratum.at_least), second = entry_of(of_stratum.at_second);  // both are under way at once
+      put(of_stratum.at_least, least);
+      put(of_stratum.at_second, second);
+    }
+    if (team.lane() == team.lanes() - 1) team.write(&sizes[row], static_cast<Vertex>(place - begin(row)));
   }
 
   // A row drops all other entries. Returns how many it keeps.

@@ -53,6 +53,7 @@
 //   fetch_min                  as lower; a thread that gets a value also sees what its writer wrote before it
 //   lower                      lowers a cell; returns what it held; floating point numbers must not be negative
 //   min_group                  the smallest value of the lanes of a group; all its lanes call it
+//   sum_before                 the sum of the values of the lanes of a group before this one; all its lanes call it
 //   min_part(value, width)     the smallest number of `width` lanes of a warp that follow one another; a power of two
 //   vote                       for each lane of the warp, a bit that says whether it says yes
 //   count                      how many bits are set
