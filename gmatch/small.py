@@ -17,6 +17,7 @@ from .backends.layouts import REPORT, Arrays, numbers_of
 from .errors import InvalidInput
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.graph import BipartiteGraph
+from .problems.points import warn_of_points
 from .result import Assignment, AssignmentBatch, Matching, Status
 from .small_batch import (
     CELLS,
@@ -175,6 +176,7 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
         if kind in lap_small_sparse:
             quick = _sparse_first(cost, options)
         elif kind is not ndarray and comes_back(cost):
+            warn_of_points(cost, 3)  # later two tensors are known to be a batch
             return in_its_library(cost, lap_small_first, **options)
         else:
             quick = _dense_first(cost, options)

@@ -631,3 +631,23 @@ def test_pairs_that_pricing_adds_are_bid_for_before_they_are_searched(seed):
         clouds.append(centres[of] + widths[of] * rng.normal(size=(20_000, 3)))
     # A search alone scans a row 33 to 55 times: many rows are far from free columns after the first prices.
     assert gmatch.lap(PointCosts(*clouds), threads=1).stats["rows_scanned"] < 27 * 20_000
+
+
+@pytest.mark.parametrize("options", [dict(deterministic=True), dict(method="jv")])
+def test_duals_in_parts_are_proven(options):
+    """A search in the matrix holds what far points cost in parts of its own. Such an answer was not proven."""
+    x, y = np.random.default_rng(20).random((2, 8, 9))
+    x[2] *= 1e18
+    costs = PointCosts(x, y, metric="euclidean")
+    assignment = gmatch.lap(costs, **options)
+    assert assignment.exact is not None
+    gmatch.verify(costs, assignment)
+    row_match = np.roll(assignment.row_match, 1)
+    forged = dataclasses.replace(
+        assignment,
+        row_match=row_match,
+        col_match=row_match.argsort(),
+        pair_costs=costs.of_pairs(np.arange(8), row_match),
+    )
+    with pytest.raises(CertificateError):
+        gmatch.verify(costs, forged)

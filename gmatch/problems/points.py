@@ -225,6 +225,12 @@ class PointCosts(Ranged):
         vars(other).update(vars(self), x=self.y, y=self.x, shape=self.shape[::-1])
         return other
 
+    def with_points(self, x: Any, y: Any) -> PointCosts:
+        """Other points with this metric, none of them farther out."""
+        other = object.__new__(PointCosts)
+        vars(other).update(vars(self), x=x, y=y, shape=(len(x), len(y)))
+        return other
+
     def some(self, rows: Any, columns: Any) -> PointCosts:
         """Some of the points, by their numbers; copies."""
         other = object.__new__(PointCosts)
@@ -308,10 +314,13 @@ def look_like_points(cost: Any) -> bool:
         return False
 
 
-def warn_of_points(cost: Any) -> None:
-    """Warns the caller of `lap`, on the short way and on the long one, if two matrices may be meant for two clouds."""
+def warn_of_points(cost: Any, frames: int = 5) -> None:
+    """Warns the caller of `lap`, who is that many frames away, if two matrices may be meant for two clouds.
+
+    On the short way of batches and on the long way the caller is five frames away.
+    """
     if look_like_points(cost):
-        warnings.warn(TWO_CLOUDS, stacklevel=5)
+        warnings.warn(TWO_CLOUDS, stacklevel=frames)
 
 
 def _metric_of(metric: Any, p: Any) -> tuple[str, float | None]:
