@@ -57,7 +57,11 @@ bool is_plain(const CostRange<Cost>& range, const SmallCall& call) {
     const bool fits = !std::numeric_limits<Cost>::is_integer || call.limit->is_whole;
     if (!fits || !(std::abs(call.limit->number) <= far) || range.lowest > range.highest) return false;
   }
-  return !is_refused && range.lowest >= -far && range.highest <= far && (call.may_be_equal || range.lowest != range.highest);
+  // Floats beyond the limit are never added to others.
+  const bool leaves_out = call.limit != nullptr && !std::numeric_limits<Cost>::is_integer;
+  const bool is_near = (range.lowest >= -far || (leaves_out && call.maximize)) &&
+                       (range.highest <= far || (leaves_out && !call.maximize));
+  return !is_refused && is_near && (call.may_be_equal || range.lowest != range.highest);
 }
 
 // Fills the cells; false if there is no assignment. The costs are plain. Unless they are exact, as integers are, duals may
