@@ -303,7 +303,11 @@ def small_solver(kind: type, make_field: Any, maximize: bool, deterministic: boo
 def bits_of_options(table: dict[str, Any], options: dict[str, Any]) -> int | None: ...
 def seconds_of_ticks(ticks: int) -> float: ...
 def small_lap(
-    table: dict[str, Any], solvers: tuple[Any, ...], of_batches: tuple[Any, ...], otherwise: Callable[..., Any]
+    table: dict[str, Any],
+    solvers: tuple[Any, ...],
+    of_batches: tuple[Any, ...],
+    of_sparse: dict[type, tuple[Any, ...]],
+    otherwise: Callable[..., Any],
 ) -> Callable[..., Any]: ...
 def lap_small_batch(
     costs: Any, maximize: bool, cost_limit: Any, most_threads: int | Callable[[], int]

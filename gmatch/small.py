@@ -161,7 +161,7 @@ SEQUENCES = frozenset((list, tuple, Matrices))
 
 
 def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
-    """`lap` with the short way for small costs in front of it. Arrays take the short way without a frame of Python."""
+    """`lap` with the short way for small costs in front of it. Arrays and sparse matrices need no frame of Python for it."""
 
     def lap_of_others(cost: Any, **options: Any) -> Any:
         kind = type(cost)
@@ -173,25 +173,20 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
             array = unnested(cost)
             if type(array) is ndarray:
                 return lap_small_first(array, **options)
-        if kind in lap_small_sparse:
-            quick = _sparse_first(cost, options)
-        elif kind is not ndarray and comes_back(cost):
+        if kind is not ndarray and comes_back(cost):
             warn_of_points(cost, 3)  # later two tensors are known to be a batch
             return in_its_library(cost, lap_small_first, **options)
-        else:
-            quick = _dense_first(cost, options)
+        quick = _dense_first(cost, options)
         return lap(cost, **options) if quick is None else quick
 
     lap_of_others.__qualname__ = lap.__qualname__  # as errors about arguments say
     solve, _, make_field_in_batch = zip(*SMALL_SOLVERS, strict=True)
     of_batches = (AssignmentBatch, field_of_batch, Items, make_field_in_batch, most_threads)
-    lap_small_first = update_wrapper(_native.small_lap(OPTIONS_OF_SMALL, solve, of_batches, lap_of_others), lap)
+    of_sparse = {kind: tuple(solver.solve for solver in solvers) for kind, solvers in lap_small_sparse.items()}
+    lap_small_first = update_wrapper(
+        _native.small_lap(OPTIONS_OF_SMALL, solve, of_batches, of_sparse, lap_of_others), lap
+    )  # fmt: skip
     return lap_small_first
-
-
-def _sparse_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
-    solver = _solver_for(options, lap_small_sparse[type(cost)])
-    return None if solver is None else solver.solve(*_limit_in(options), cost)
 
 
 def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentBatch | None:
