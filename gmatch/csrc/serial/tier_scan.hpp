@@ -108,6 +108,16 @@ class TierScan {
     return run_in_lanes<LeastFrom>(sizeof(double) * WIDE_FROM * width, costs, bound, width);
   }
 
+  // Whether a cost is negative, but above -bound; `costs` are of the minimisation form if NEGATED is false, else negated.
+  template <bool NEGATED = false, class Entry>
+  static bool has_negative_within(const Entry* costs, double bound, Vertex width) {
+    using Pass = HasNegative<Entry, NEGATED>;
+    if (width < static_cast<Vertex>(SHORTEST_ROW / sizeof(double))) {
+      return Pass::template run<sizeof(double)>(costs, bound, width);
+    }
+    return run_in_lanes<Pass>(sizeof(double) * WIDE_FROM * width, costs, bound, width);
+  }
+
   static double nearest_whole(double number) { return (number + ROUNDS) - ROUNDS; }
 
   // Writes numbers / unit + shift, rounded down; with sign -1 it writes -(-numbers / unit + shift), rounded down inside.
@@ -309,6 +319,22 @@ class TierScan {
         least = lesser(least, magnitude < bound ? far : magnitude);
       });
       return least_of<LANES>(least);
+    }
+  };
+
+  template <class Entry, bool NEGATED>
+  struct HasNegative {
+    template <int BYTES>
+    static ALWAYS_INLINE bool run(const Entry* costs, double bound, Vertex width) {
+      constexpr int LANES = BYTES / sizeof(double);
+      using Vector = Lanes<double, LANES>;
+      const Vector nothing = all<double, LANES>(0), far = nothing + bound;
+      Vector least = far;
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
+        const Vector entry = load_as<double, LANES>(costs + j), below = NEGATED ? entry : -entry;
+        least = lesser(least, below > nothing ? below : far);
+      });
+      return least_of<LANES>(least) < bound;
     }
   };
 

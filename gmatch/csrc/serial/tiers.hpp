@@ -100,13 +100,15 @@ class TierSolver {
     for (Vertex row = 0; row < num_rows_; ++row) pair_rests_[row] = rows_.at(row, result_.row_match[row]);
   }
 
-  // Whether duals hide a cost. Most often they do not, and the range of rests, which takes a pass, is not needed.
+  // Whether duals hide a cost. Most often they do not, which the pairs tell.
   bool hides() {
-    const double largest = largest_dual_;
-    const auto rest_of = [&](Vertex row) { return pair_rests_[row]; };
-    if (!duals_may_hide_costs(num_rows_, largest, lowest_, rest_of)) return false;
-    if (!has_range_) find_range();
-    return duals_hide_costs(num_rows_, largest, lowest_, rest_of);
+    const double within =
+        hiding_if_negative_within(num_rows_, largest_dual_, lowest_, [&](Vertex row) { return pair_rests_[row]; });
+    if (within == IN_ANY_CASE) return true;
+    for (Vertex row = 0; row < num_rows_ && within > 0; ++row) {
+      if (TierScan::has_negative_within(scan(row), within, rows_.width())) return true;
+    }
+    return false;
   }
   void find_range() {
     lowest_ = FAR;
@@ -201,6 +203,7 @@ class TierSolver {
 
   // Adds a tier. Most often all large costs are one number, or nearly so.
   Added add_tier() {
+    if (!has_range_) find_range();
     const Added added = try_value(std::max(-lowest_, highest_));
     if (added != Added::NO_VALUE) return added;
     for (const double value : values_above_gaps()) {
