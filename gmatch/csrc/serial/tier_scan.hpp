@@ -48,6 +48,11 @@ class TierScan {
     return cost;
   }
 
+  static double rest_in_any_tier(double cost, const OfRow* tiers, std::size_t num_tiers) {
+    for (std::size_t k = 0; k < num_tiers; ++k) cost = rest_of<1>(cost, times_of<1>(cost, tiers[k]), tiers[k]);
+    return cost;
+  }
+
   // Over finite costs: the least difference of a cost's tier and the tier of its duals; and the range of the rests.
   struct Seen {
     double least_above = FAR, least = 0, most = 0;

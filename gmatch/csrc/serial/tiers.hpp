@@ -148,11 +148,12 @@ class TierSolver {
     for (const double rest : pair_rests_) sum += std::abs(rest) < least_for_not ? std::abs(rest) : 0;
     return sum;
   }
-  // In how many entries each of some magnitudes stands. They fall.
+  // In how many entries each of some magnitudes stands. They fall. Pairs that the tiers leave out count, too.
   std::vector<Count> times_found(const double* begin, const double* end) {
     std::vector<Count> found(end - begin);
     for (Vertex row = 0; row < num_rows_; ++row) {
-      const double* rests = scan(row);
+      note_scan();
+      const double* rests = rows_.all_rests(row);
       for (Vertex j = 0; j < num_columns_; ++j) {
         const double magnitude = std::abs(rests[j]);
         if (!(magnitude >= end[-1] && magnitude <= begin[0])) continue;
@@ -411,10 +412,13 @@ class TierSolver {
   }
 
   const double* scan(Vertex row) {
+    note_scan();
+    return rows_.entries(row);
+  }
+  void note_scan() {
     ++counters_.rows_scanned;
     counters_.entries_read += num_columns_;
     poll_.spend(num_columns_);
-    return rows_.entries(row);
   }
 
   const Vertex num_rows_, num_columns_;
