@@ -16,7 +16,7 @@ from ..problems.batch import CostBatch
 from ..problems.dense import DenseCosts
 from ..result import STEPS, Assignment, AssignmentBatch, Status
 from .plan import STARTS, Plan, kind_of_start
-from .programs import Solution
+from .programs import Solution, has_negative_within
 from .request import Options
 from .solve import solve
 from .ties import Names, settle_ties
@@ -228,11 +228,14 @@ def _unsolved(batch: CostBatch) -> AssignedBatch:
 
 def _duals_hide_costs(batch: CostBatch, solution: AssignedBatch) -> Any:
     """For which problems rounding of the duals hides what pairs cost, on the host: see csrc/costs/magnitudes.hpp."""
-    hide = np.zeros(batch.shape[0], np.bool_)
+    within = np.zeros(batch.shape[0])
     if batch.dual_type is np.float64 and batch.device == "cpu":  # a GPU has left these problems to the host already
         row_match, _, u, v, pair_costs = solution[:5]
         pair_costs = pair_costs.astype(np.float64, copy=False)
-        _native.duals_hide_costs_of_batch(row_match, u, v, pair_costs, batch.lowest, hide)
+        _native.hiding_if_negative_within_of_batch(row_match, u, v, pair_costs, batch.lowest, within)
+    hide = within == np.inf
+    for number in ((within > 0) & ~hide).nonzero()[0].tolist():
+        hide[number] = has_negative_within(_costs_as_solved(batch, number), float(within[number]))
     return hide
 
 

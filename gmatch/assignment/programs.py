@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from .. import _native
 from ..arrays import mover_to, to_host
-from ..backends import BACKENDS
+from ..backends import BACKENDS, cpu
 from ..backends.protocol import Start, Vectors
 from ..methods import Core, Tree, assignment_method_of
 from ..problems.costs import costs_of
@@ -87,7 +88,16 @@ def duals_hide_costs(costs: Costs, solution: Solution, entries: Any) -> bool:
             return False
         u, v, entries = map(to_host, (u, v, entries))
     pair_costs = entries.astype(np.float64, copy=False)
-    return _native.duals_hide_costs_of_pairs(pair_costs, u, v, costs.lowest)
+    within = _native.hiding_if_negative_within_of_pairs(pair_costs, u, v, costs.lowest)
+    return within == math.inf or (within > 0 and has_negative_within(costs, within))
+
+
+def has_negative_within(costs: Costs, bound: float) -> bool:
+    """Whether a cost of the minimisation form is negative, but above -bound."""
+    if costs.device == "cpu" and isinstance(costs, DenseCosts):
+        return cpu.has_negative_within(costs, bound)
+    values = costs.minimised()
+    return bool(((values > -bound) & (values < 0)).any())
 
 
 @small_first

@@ -167,7 +167,7 @@ def _solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> Solved:
                     f"{2 * most}; divide by a common factor"
                 )
     # Even duals of the size of the rests may round more than the few pairs cost that have no big number.
-    if costs.dual_type is np.float64 and not is_proven(problem, of_problem):
+    if costs.dual_type is np.float64 and not is_proven(problem, of_problem, rests):
         find_exact_optimum(problem, of_problem)
     v = of_problem.v if costs.dual_type is np.float64 else found.v + xp.where(must, reward, 0)
     exact = ExactDuals(tuple(tiers), of_problem.u, v)

@@ -213,6 +213,12 @@ def assign_in_tiers(
     return TIER_OUTCOMES[outcome], exact, dict(counters) | {"threads": 1}
 
 
+def has_negative_within(costs: DenseCosts, bound: float) -> bool:
+    """Whether a cost of the minimisation form is negative, but above -bound."""
+    found: bool = _native.has_negative_within(*_arguments(costs), bound)
+    return found
+
+
 def is_only_optimum(costs: DenseCosts, vectors: Vectors, must_be_used: Any) -> bool:
     """Whether no other assignment is as cheap as this one, by a pass over the costs. A limit may leave rows free."""
     only: bool = _native.is_only_optimum(*_arguments(costs), *vectors, must_be_used)

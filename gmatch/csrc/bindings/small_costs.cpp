@@ -33,14 +33,22 @@ SmallRange<Dual> minimised(const CostRange<Cost>& range, const SmallCall& call) 
   return costs;
 }
 
-// Whether the duals need the second look of gmatch/assignment/tiers.py.
+// Whether the duals need the second look of gmatch/assignment/tiers.py. Entries of a row lie side by side.
 template <class Cost, class Dual>
 bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, Dual lowest) {
   const double largest =
       std::max(largest_magnitude(result.u, costs.num_rows), largest_magnitude(result.v, costs.num_columns));
-  return duals_hide_costs(costs.num_rows, largest, lowest, [&](Vertex row) {
-    return costs.costs[row * costs.row_stride + result.row_match[row] * costs.column_stride];
+  const double within = hiding_if_negative_within(costs.num_rows, largest, lowest, [&](Vertex row) {
+    return costs.costs[row * costs.row_stride + result.row_match[row]];
   });
+  if (within == IN_ANY_CASE) return true;
+  for (Vertex row = 0; row < costs.num_rows && within > 0; ++row) {
+    const Cost* entries = costs.costs + row * costs.row_stride;
+    const bool has = costs.maximize ? TierScan::has_negative_within<true>(entries, within, costs.num_columns)
+                                    : TierScan::has_negative_within<false>(entries, within, costs.num_columns);
+    if (has) return true;
+  }
+  return false;
 }
 
 template <class Cost, class NameOf, class Dual = typename DenseCosts<Cost>::Dual>

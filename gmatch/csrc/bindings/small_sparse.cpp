@@ -163,7 +163,14 @@ class SmallSparseSolver {
       const double largest =
           std::max(largest_magnitude(result.u, lines.num_lines), largest_magnitude(result.v, lines.num_places));
       const auto cost_of = [&](Vertex row) { return lines.entry(row, result.row_match[row]); };
-      if (duals_hide_costs(lines.num_lines, largest, lowest, cost_of)) return false;
+      const double within = hiding_if_negative_within(lines.num_lines, largest, lowest, cost_of);
+      const auto is_negative_within = [&](Cost entry) {
+        const double cost = call_.maximize ? -static_cast<double>(entry) : static_cast<double>(entry);
+        return -within < cost && cost < 0;
+      };
+      const bool hides = within == IN_ANY_CASE ||
+                         (within > 0 && std::any_of(lines.entries.begin(), lines.entries.end(), is_negative_within));
+      if (hides) return false;
     }
     found.note_pairs(call_.rows, [&](Vertex row, Vertex column) {
       return transposed ? lines.entry(column, row) : lines.entry(row, column);

@@ -98,9 +98,28 @@ nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maxim
                         to_dict(static_cast<Vertex>(row_match.shape(0)), 0, counted, lap(clock, now)));
 }
 
+// Whether a cost of the minimisation form is negative, but above -bound.
+bool has_negative_within(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, double bound) {
+  return with_stored<double>(stored, [&](auto entry) {
+    const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
+    const OthersMayRun others_may_run;
+    Poll poll;
+    return with_rows_side_by_side(problem, 1, [&](const auto& side_by_side) {
+      CopiedRows<double> rows(side_by_side);
+      for (Vertex row = 0; row < rows.num_rows(); ++row) {
+        poll.spend(rows.num_columns());
+        if (TierScan::has_negative_within(rows.entries(row), bound, rows.width())) return true;
+      }
+      return false;
+    });
+  });
+}
+
 }  // namespace
 
 void define_tiers(nb::module_& m) {
+  m.def("has_negative_within", &has_negative_within, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
+        "bound"_a);
   m.def("assign_in_tiers", &assign_in_tiers, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(), "lowest"_a,
         "highest"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
         "rests"_a.noconvert().none());

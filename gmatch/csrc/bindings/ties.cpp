@@ -1,5 +1,6 @@
 // ties.cpp: which of several cheapest assignments a rule names, for Python.
 #include "bindings/module.hpp"
+#include "bindings/serial_solvers.hpp"
 #include "serial/named_optimum.hpp"
 
 namespace {
