@@ -289,13 +289,14 @@ class NamedOptimum {
 };
 
 // Keeps the pairs of which other cheapest assignments consist: they lie on cycles. A pair whose slack is 0 only up to rounding is
-// most often on no cycle, and goes. If one lies on a cycle, these duals do not tell whether it is tight, and the result is false.
-inline bool keep_tight_pairs(Vertex num_rows, Vertex num_columns, NearPairs& near, Vertex* row_match) {
+// most often on no cycle, and goes. If one lies on a cycle, these duals do not tell whether it is tight, and the result is false;
+// with_choice is then the number of rows with such cycles.
+inline bool keep_tight_pairs(Vertex num_rows, Vertex num_columns, NearPairs& near, Vertex* row_match, Count& with_choice) {
   if (near.all_are_tight) return true;
   const Count size = near.pairs.size();
   const std::unique_ptr<bool[]> is_kept(new bool[size]);
   NamedOptimum on_cycles(num_rows, num_columns, near.pairs, near.may_leave, row_match);
-  on_cycles.drop_what_is_sure(is_kept.get());
+  with_choice = on_cycles.drop_what_is_sure(is_kept.get());
   PairList kept;
   for (Count k = 0; k < size; ++k) {
     if (!is_kept[k]) continue;
@@ -315,7 +316,7 @@ bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::v
   NearPairs near;
   const Vertex num_rows = rows.num_rows(), num_columns = rows.num_columns();
   if (!list_near_pairs(rows, result, must_be_used, near)) return false;
-  if (!keep_tight_pairs(num_rows, num_columns, near, result.row_match)) return false;
+  if (!keep_tight_pairs(num_rows, num_columns, near, result.row_match, with_choice)) return false;
   for (Vertex j = 0; j < num_columns; ++j) {
     if (near.may_leave[j] && result.v[j] != 0) return false;
   }
