@@ -160,7 +160,7 @@ SEQUENCES = frozenset((list, tuple, Matrices))
 
 
 def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
-    """`lap` with the short way for small costs in front of it. Arrays and sparse matrices need no frame of Python for it."""
+    """`lap` with the short way for small costs in front. Arrays and sparse matrices need no frame of Python for it."""
 
     def lap_of_others(cost: Any, **options: Any) -> Any:
         kind = type(cost)
