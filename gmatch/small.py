@@ -88,10 +88,10 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
     }
 
 
-def _field_in_batch(name: str, cells: Any, line: tuple[int, int, int, int], *, reason: str) -> Any:
+def _field_in_batch(name: str, cells: Any, line: tuple[int, int, int, int, bytes | None], *, reason: str) -> Any:
     """A field of one problem's Assignment, from the cells of its batch; `line` is the problem's line in the table."""
-    begin, *_ = line
-    return _field(name, memoryview(cells)[WORD * begin :], None, reason=reason)
+    begin, *_, tiers = line
+    return _field(name, memoryview(cells)[WORD * begin :], tiers, reason=reason)
 
 
 class Solver(NamedTuple):
@@ -161,7 +161,7 @@ SEQUENCES = frozenset((list, tuple, Matrices))
 
 
 def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
-    """`lap` with the short way for small costs in front of it. Arrays and sparse matrices need no frame of Python for it."""
+    """`lap` with the short way for small costs in front. Arrays and sparse matrices need no frame of Python for it."""
 
     def lap_of_others(cost: Any, **options: Any) -> Any:
         kind = type(cost)
@@ -173,6 +173,8 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
             array = unnested(cost)
             if type(array) is ndarray:
                 return lap_small_first(array, **options)
+        if kind in lap_small_sparse:  # no small one
+            return lap(cost, **options)
         if kind is not ndarray and comes_back(cost):
             warn_of_points(cost, 3)  # later two tensors are known to be a batch
             return in_its_library(cost, lap_small_first, **options)

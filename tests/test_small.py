@@ -48,7 +48,7 @@ def test_as_the_long_way(dtype: str) -> None:
 @pytest.mark.parametrize(
     "cost",
     [
-        np.full((3, 3), np.inf), np.array([[1, np.nan]]), np.full((2, 2), 1e300), np.full((2, 2), 2**62),
+        np.full((3, 3), np.inf), np.array([[1, np.nan]]), np.full((2, 2), 2**62),
         np.zeros((0, 3)), np.zeros((SMALL_SIDE + 1, SMALL_SIDE + 1)), np.zeros((3, 3), np.float16),
         np.zeros((3, 3), ">f8"), np.zeros(3), np.zeros((1, 4 * SMALL_SIDE)), np.zeros((2, 2), complex),
         np.zeros((2, 2), object), np.zeros((3, 3), "i1,f8")["f1"], np.zeros((2, 2), "datetime64[s]"),

@@ -22,6 +22,7 @@ from ..arrays import namespace
 from ..backends import cpu
 from ..backends.protocol import Vectors
 from ..errors import InvalidInput, changed
+from ..methods import JV
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..problems.splits import ROOM, Split, fit, never_used, split_values
@@ -44,6 +45,10 @@ def solve_by_tiers(costs: Costs, plan: Plan) -> Solved | None:
 
     If forbidden pairs leave no assignment, rows stay free.
     """
+    if costs.overflows and costs.device == "cpu" and isinstance(costs, DenseCosts) and isinstance(plan.method, JV):
+        found = _solved_on_host(costs, plan)
+        if found is not None:
+            return found
     split = _split_of(costs)
     if split is not None:
         return _solve_by_tiers(costs, split, plan)
@@ -69,17 +74,35 @@ def mended(costs: Costs, solution: Solution, plan: Plan) -> Solved:
     return costs, solution, solution
 
 
+def _solved_on_host(costs: DenseCosts, plan: Plan) -> Solved | None:
+    """The cheapest assignment of costs of which one number is far above all others; None if there is no such number."""
+    vectors, rests = cpu.new_vectors(costs), _room_for_rests(costs, plan)
+    outcome, exact, counters = cpu.assign_in_tiers(costs, vectors, rests, has_solution=False)
+    if outcome == "open":
+        return None
+    return _in_tiers(costs, Solution(counters.pop("size"), *vectors, counters, exact=exact), rests)
+
+
 def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> Solved | None:
     """What `mended` returns, for dense costs on the host, by the duals of the solution; None if they are no use."""
-    copies = Vectors._make(vector.copy() for vector in solution.vectors)
-    rests = np.empty(costs.array.shape) if plan.deterministic else None
+    copies, rests = Vectors._make(vector.copy() for vector in solution.vectors), _room_for_rests(costs, plan)
     outcome, exact, counters = cpu.assign_in_tiers(costs, copies, rests)
     if outcome == "stands":
         return costs, solution, solution
     if outcome == "open":
         return None
     counters = cpu.add_counters(solution.counters, counters)
-    found = solution._replace(**copies._asdict(), entries=None, exact=exact, counters=counters)
+    return _in_tiers(costs, solution._replace(**copies._asdict(), entries=None, exact=exact, counters=counters), rests)
+
+
+def _room_for_rests(costs: DenseCosts, plan: Plan) -> Any:
+    """Ties are told by the rests."""
+    return np.empty(costs.array.shape) if plan.deterministic else None
+
+
+def _in_tiers(costs: DenseCosts, found: Solution, rests: Any) -> Solved:
+    """A solution in tiers, and the problem of its last rests, if those are known."""
+    exact = found.exact
     if rests is None or exact is None:
         return costs, found, found
     must_be_used = np.any([tier.columns < 0 for tier in exact.tiers], axis=0)

@@ -28,7 +28,7 @@ from ..methods import (
 )
 from ..result import ExactDuals, Tier
 from .layouts import BATCH_PROBLEM, REPORT, numbers_of
-from .protocol import Assigned, AssignedBatch, Cover, Matched, Start, Vectors
+from .protocol import Assigned, AssignedBatch, AssignmentStart, Cover, Matched, Start, Vectors
 
 if TYPE_CHECKING:
     from ..methods import AssignmentMethod, Method
@@ -200,17 +200,31 @@ def _assign_jv(costs: DenseCosts, method: JV, start: Start, threads: int | None)
 
 
 def assign_in_tiers(
-    costs: DenseCosts, vectors: Vectors, rests: Any = None
+    costs: DenseCosts, vectors: Vectors, rests: Any = None, has_solution: bool = True
 ) -> tuple[str, ExactDuals | None, dict[str, Any]]:
     """Solves costs in tiers, if the duals of a solution hide some costs: see csrc/serial/tiers.hpp.
 
     The vectors of the solution are changed. Returns the outcome: the solution stands, was solved anew, or is open. The
     vectors mean nothing if it is open. Also returns the duals in tiers if it was solved anew, and counters by name.
-    `rests`, if given, becomes the rests of the costs of pairs that the solution might use.
+    `rests`, if given, becomes the rests of the costs of pairs that the solution might use. Without a solution the
+    vectors are only written: it is found with a smaller number in the place of the largest.
     """
-    outcome, words, counters = _native.assign_in_tiers(*_arguments(costs), costs.lowest, costs.highest, *vectors, rests)
+    outcome, words, counters = _native.assign_in_tiers(
+        *_arguments(costs), costs.lowest, costs.highest, *vectors, rests, has_solution
+    )  # fmt: skip
     exact = None if words is None else exact_duals(words, *costs.array.shape)
-    return TIER_OUTCOMES[outcome], exact, dict(counters) | {"threads": 1}
+    return TIER_OUTCOMES[outcome], exact, dict(counters) | {"team": "host", "threads": 1}
+
+
+def new_vectors(costs: DenseCosts) -> Vectors:
+    """The vectors of a solution, to be written."""
+    return _vectors(costs, Start(AssignmentStart.REDUCE))
+
+
+def largest_rest(costs: DenseCosts) -> float:
+    """The largest rest of floats beside their largest magnitude."""
+    rest: float = _native.largest_rest(*_arguments(costs), max(-costs.lowest, costs.highest))
+    return rest
 
 
 def has_negative_within(costs: DenseCosts, bound: float) -> bool:

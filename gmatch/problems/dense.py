@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import Device, entry_of_each_row, mover_to, namespace, read_matrix
+from ..backends import cpu
 from ..foreign import is_frame, labels_of, library_of
 from ..types import number_type
 from .limits import (
@@ -22,7 +23,7 @@ from .limits import (
     refuse_overflow,
     sums_fit,
 )
-from .splits import splits_into_fitting
+from .splits import ROOM, fit, splits_into_fitting
 
 
 class DenseCosts(Ranged):
@@ -153,8 +154,15 @@ class DenseCosts(Ranged):
 
     def _refuse_overflow(self) -> None:
         """Raises if sums of costs could leave the range of the duals' type, and splitting the costs does not help."""
-        if splits_into_fitting(self) is None:
+        if not self._has_small_rests() and splits_into_fitting(self) is None:
             refuse_overflow(self.lowest, self.highest, number_type(self.array.dtype), min(self.shape))
+
+    def _has_small_rests(self) -> bool:
+        """Whether one number among floats is far above all others, by a pass on the host."""
+        if self.device != "cpu" or self.array.dtype != np.float64 or self.limit is not None:
+            return False
+        rest, rows = cpu.largest_rest(self), min(self.shape)
+        return max(-self.lowest, self.highest) > ROOM * (rows + 1) * rest and fit(self, rest, rows)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a DenseCosts is frozen; make a new one instead of setting {name}")

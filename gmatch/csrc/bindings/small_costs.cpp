@@ -97,7 +97,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
       LoweredCosts lowered;
       bool is_lowered =
           !exact && !(of_costs.limit < costs.infinite()) && lowered.lower(costs, of_costs.lowest, of_costs.highest);
-      if (call.overflows && !is_lowered) return false;
+      if (call.overflows && !is_lowered && !lowered.sums_are_finite()) return false;
       const auto settle = [&](const RestRows& rests, const TierSolver& solver) {
         if (!call.deterministic) return true;
         const std::vector<bool> must = solver.must_be_used();

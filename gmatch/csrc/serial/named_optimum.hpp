@@ -295,7 +295,7 @@ class NamedOptimum {
 };
 
 // Makes a cheapest assignment the one that the rule names, and counts the rows that had a choice. False if its duals do not tell
-// which assignments are as cheap.
+// which assignments are as cheap; with_choice is then the number of rows near a choice.
 template <class Rows, class Dual, class NameOf>
 bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used, const NameOf& name_of,
                  Count& with_choice) {
@@ -317,7 +317,10 @@ bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::v
       const bool is_cheapest =
           are_tight || (slacks.find(rows, result, named.pairs(), named.may_leave()) &&
                         named.has_room(slacks.most, rows_near_ties) && named.take_cheapest(slacks));
-      if (!is_cheapest) return false;
+      if (!is_cheapest) {
+        with_choice = rows_near_ties;
+        return false;
+      }
     }
   }
   const Vertex rows_with_ties = named.decide(name_of, 0);
