@@ -82,6 +82,10 @@ def is_only_optimum(
     costs: Any, stored: str, maximize: bool, limit: int | float | None, row_match: Any, col_match: Any, u: Any, v: Any,
     must_be_used: Any,
 ) -> bool: ...  # fmt: skip
+def settle_ties(
+    costs: Any, stored: str, maximize: bool, limit: int | float | None, row_match: Any, col_match: Any, u: Any, v: Any,
+    must_be_used: Any, row_names: Any, column_names: Any,
+) -> int: ...  # fmt: skip
 def assign_jv(
     costs: Any,
     stored: str,

@@ -93,6 +93,9 @@ def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Name
     if isinstance(costs, DenseCosts) and costs.device == "cpu":
         if cpu.is_only_optimum(costs, solution.vectors, solution.must_be_used):
             return 0
+        settled = cpu.settle_ties(costs, solution.vectors, solution.must_be_used, (names.rows, names.columns))
+        if settled is not None:
+            return settled
     choice, first_turn = tight_pairs(costs, solution, _most_to_list(costs)), 0
     if choice is None and isinstance(costs, DenseCosts) and (marked := _marked(costs, solution, names)):
         found, first_turn = cheapest(marked), 1

@@ -239,6 +239,16 @@ def is_only_optimum(costs: DenseCosts, vectors: Vectors, must_be_used: Any) -> b
     return only
 
 
+def settle_ties(costs: DenseCosts, vectors: Vectors, must_be_used: Any, names: tuple[Any, Any]) -> int | None:
+    """Makes a cheapest assignment the one that the rule names (see assignment/ties.py), by lists of tied pairs.
+
+    Returns how many rows had a choice; None if the duals do not tell, or if too many pairs tie. The pairs of the rows
+    are a cheapest assignment even then; the pairs of the columns may be others.
+    """
+    count: int = _native.settle_ties(*_arguments(costs), *vectors, must_be_used, *names)
+    return None if count < 0 else count
+
+
 def exact_duals(words: bytes, rows: int, columns: int) -> ExactDuals:
     """Duals in tiers from the words that csrc/bindings/tiers.cpp makes of them."""
     wholes, floats = (np.frombuffer(words, dtype) for dtype in (np.int64, np.float64))

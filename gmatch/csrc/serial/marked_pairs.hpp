@@ -31,13 +31,14 @@ struct LeastMarks {
     u.resize(pairs.num_rows);
     v.resize(pairs.num_columns);
     constexpr double EXACT = 0x1p53;  // floats hold all whole numbers below
-    const bool is_dense = pairs.size() >= Count{pairs.num_rows} * pairs.num_columns / DENSE_SHARE;
+    const bool is_dense = pairs.num_rows == pairs.num_columns &&
+                          pairs.size() >= Count{pairs.num_rows} * pairs.num_columns / DENSE_SHARE;
     return (is_dense && pairs.largest_sum < EXACT ? find_in_matrix(pairs) : find_in_lists(pairs)) == pairs.num_rows;
   }
 
  private:
-  // From 1 pair in 8 on, passes over rows of a matrix are faster than lists: benchmarks/log/sentinels.md, "Ties by marks in a
-  // matrix".
+  // From 1 pair in 8 on, passes over rows of a square matrix are faster than lists. If columns may stay free, lists are faster
+  // whatever their length: benchmarks/log/sentinels.md, "Ties by exact slacks and in matrices".
   static constexpr Count DENSE_SHARE = 8;
   static constexpr double FORBIDDEN = Distance<double>::FAR;
 

@@ -32,8 +32,11 @@ struct NearPairs {
   }
 };
 
+// More pairs are not listed. They take 30 bytes each, with their marks.
+constexpr Count MOST_LISTED = 1 << 22;
+
 // Lists the pairs that all cheapest assignments consist of, and others whose slack is as small; see only_optimum.hpp. False if
-// the duals do not prove that. Knuth's TwoSum finds what a difference loses by rounding.
+// the duals do not prove that, or if the pairs are too many. Knuth's TwoSum finds what a difference loses by rounding.
 template <class Rows, class Dual>
 bool list_near_pairs(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used,
                      NearPairs& found) {
@@ -96,7 +99,7 @@ bool list_near_pairs(Rows rows, const ShortestPathResult<Dual>& result, const st
       are_tight[near] = slack == 0 && lost == 0;
       listed[near++] = j;
     }
-    if (!has_own) return false;
+    if (!has_own || found.pairs.size() + near > MOST_LISTED) return false;
     found.add(row, listed.data(), are_tight.data(), near);
   }
   return all_lost + below <= reach;
@@ -123,8 +126,8 @@ class NamedOptimum {
   Vertex drop_what_is_sure(Kept* is_kept = nullptr) {
     find_components();
     std::vector<bool> has_choice(num_rows_);
-    for (Count k = 0; k < pairs_.size(); ++k) {
-      if (is_on_cycle(k)) has_choice[pairs_.rows[k]] = true;
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      for (Count k = begins_[row]; k < begins_[row + 1] && !has_choice[row]; ++k) has_choice[row] = is_on_cycle(k);
     }
     pairs_.keep_if([&](Count k) {
       const bool keeps = is_on_cycle(k) || (is_own(k) && has_choice[pairs_.rows[k]]);
@@ -183,16 +186,19 @@ class NamedOptimum {
     begins_.assign(Count{num_rows_} + 2, 0);
     for (const Vertex row : pairs_.rows) ++begins_[row + 1];
     for (Vertex row = 0; row <= num_rows_; ++row) begins_[row + 1] += begins_[row];
-    ends_.resize(pairs_.size());
-    for (Count k = 0; k < pairs_.size(); ++k) ends_[k] = mates_[pairs_.columns[k]];
+    leavers_.clear();
     for (Vertex j = 0; j < num_columns_; ++j) {
-      if (may_leave_[j] && mates_[j] != free()) ends_.push_back(mates_[j]);
+      if (may_leave_[j] && mates_[j] != free()) leavers_.push_back(mates_[j]);
     }
-    begins_[num_rows_ + 1] = static_cast<Count>(ends_.size());
+    begins_[num_rows_ + 1] = pairs_.size() + static_cast<Count>(leavers_.size());
     number_components();
   }
+  // Where an edge of the rows, which are pairs, or of the free vertex leads.
+  Vertex end_of(Count edge) const {
+    return edge < pairs_.size() ? mates_[pairs_.columns[edge]] : leavers_[edge - pairs_.size()];
+  }
 
-  // Tarjan's method, with a path in the place of recursion.
+  // Tarjan's method, with a path in the place of recursion. Edges are left out that could find no vertex, nor join older ones.
   void number_components() {
     const Vertex size = num_rows_ + 1;
     component_.assign(size, NONE);
@@ -207,8 +213,9 @@ class NamedOptimum {
           first[vertex] = low[vertex] = seen++;
           open.push_back(vertex);
         }
-        if (next[vertex] < begins_[vertex + 1]) {
-          const Vertex end = ends_[next[vertex]++];
+        const bool is_done = seen == size && low[vertex] == first[open.front()];
+        if (next[vertex] < begins_[vertex + 1] && !is_done) {
+          const Vertex end = end_of(next[vertex]++);
           if (first[end] == NONE) path.push_back(end);
           else if (component_[end] == NONE) low[vertex] = std::min(low[vertex], first[end]);
           continue;
@@ -291,7 +298,8 @@ class NamedOptimum {
   Vertex* const row_match_;      // [num_rows]
   std::vector<Vertex> mates_;    // [num_columns] the row; num_rows for free columns
   std::vector<Count> begins_;    // [num_rows + 2] of the edges of each vertex
-  std::vector<Vertex> ends_, component_;
+  std::vector<Vertex> leavers_;  // the rows of columns that may stay free
+  std::vector<Vertex> component_;
 };
 
 // Makes a cheapest assignment the one that the rule names, and counts the rows that had a choice. False if its duals do not tell
