@@ -13,6 +13,10 @@ struct PairList {
   std::vector<Vertex> rows, columns;
 
   Count size() const { return static_cast<Count>(rows.size()); }
+  void add(Vertex row, Vertex column) {
+    rows.push_back(row);
+    columns.push_back(column);
+  }
   // Keeps the pairs k with keeps(k), which is called in their order.
   template <class Keeps>
   void keep_if(const Keeps& keeps) {
