@@ -126,6 +126,13 @@ class Level {
     solve_rounds(true, gap);
   }
 
+  // The pairs of a matching join the core.
+  void add_pairs(const std::vector<Vertex>& y_of) {
+    for (Vertex i = 0; i < clouds_.num_x; ++i) {
+      if (y_of[i] != NONE) found_[0].push_back({i, y_of[i]});
+    }
+  }
+
   // Makes the duals of x what the duals of y leave them, to the bit: so they are feasible. Then a matched pair may cost some
   // roundings of its own numbers more than its duals. Where one costs more, another pair of its x says so. If that is a
   // rounding of larger numbers there, the dual of its y is lowered, which its mate bears. Else the search has gone through
@@ -791,7 +798,7 @@ struct Cloud {
   }
 };
 
-// As given: a former matching or none (nullptr), a former y_dual or none. Writes what was found, in the order of the points
+// As given: a former matching or none (nullptr), a former y_dual or none. With both there are no coarser levels. Writes what was found, in the order of the points
 // as given; the duals are as in Solution.
 struct Arrays {
   Vertex num_x, num_y;
@@ -819,7 +826,9 @@ inline Counters solve(const Space& space, const Options& options, const Arrays& 
     return Clouds{space, size(x), size(y), x.levels[level].data(), y.levels[level].data(), options.doubled, options.free_cost,
                   level == 0 ? options.limit : FAR};
   };
-  while (arrays.start_y_of == nullptr &&
+  // A matching without duals is no start: its pairs join the core of the finest level.
+  const bool has_start = arrays.start_y_of != nullptr && arrays.start_y_dual != nullptr;
+  while (!has_start &&
          std::min(x.levels.back().size(), y.levels.back().size()) / space.dimension() > std::size_t(options.smallest)) {
     x.coarsen(space.dimension());
     y.coarsen(space.dimension());
@@ -839,11 +848,13 @@ inline Counters solve(const Space& space, const Options& options, const Arrays& 
     if (number == 0 && arrays.start_y_of != nullptr) {
       std::vector<Vertex> place(arrays.num_y);
       for (Vertex j = 0; j < arrays.num_y; ++j) place[y.numbers[j]] = j;
-      start.y_of.resize(arrays.num_x);
+      std::vector<Vertex> given(arrays.num_x);
       for (Vertex i = 0; i < arrays.num_x; ++i) {
         const Vertex mate = arrays.start_y_of[x.numbers[i]];
-        start.y_of[i] = mate == NONE ? NONE : place[mate];
+        given[i] = mate == NONE ? NONE : place[mate];
       }
+      if (has_start) start.y_of = std::move(given);
+      else level->add_pairs(given);
     }
     if (number == 0 && arrays.start_y_dual != nullptr) {
       start.y_dual.resize(arrays.num_y);
