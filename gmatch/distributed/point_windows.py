@@ -182,7 +182,7 @@ class PointPart(WholePart):
         coarse = PointPart(PointBlock(self.points.with_points(x, y)), self.threads)
         found = coarse.solved(None)
         extended = PointPart(PointBlock(self.points.with_points(x, self.points.y)))
-        v = extended.least_of_columns(found.u)
+        v = extended.about_least_of_columns(found.u)
         may_stay_free = self.shape[0] < self.shape[1] or self.limit is not None
         return np.minimum(v, 0) if may_stay_free else v
 
@@ -257,6 +257,17 @@ class PointPart(WholePart):
             np.minimum(least, keys.min(axis=0), out=least)
         return least * self.unit
 
+    def about_least_of_columns(self, u: Any) -> Any:
+        """The least cost - u of each column, of rounded costs."""
+        least, step = np.full(self.shape[1], np.inf), max(64, PRODUCT // max(self.shape[1], 1))
+        if self.products is None:
+            return self.least_of_columns(u)
+        for first in range(0, self.shape[0], step):
+            some = slice(first, first + step)
+            costs = self.products.rough(some, self.block.limit, with_rows=True)
+            np.minimum(least, (costs - (u[some, None] / self.unit)).min(axis=0), out=least)
+        return least * self.unit
+
     def offered(self, found: list[Triples]) -> Places:
         """All triples that were found; they join the core."""
         keys, values = self.places(found)
@@ -326,12 +337,14 @@ class Products:
         self._y = np.ascontiguousarray(y.astype(np.float32).T)
         self.shape = points.shape
 
-    def rough(self, rows: Any, limit: float | None) -> Any:
-        """What some rows cost, rounded, in the unit, in float32."""
+    def rough(self, rows: Any, limit: float | None, with_rows: bool = False) -> Any:
+        """What some rows cost, rounded, in the unit, in float32; if asked with what only depends on the rows."""
         costs = self._x[rows] @ self._y
         costs += (self._sign * self._of_columns).astype(np.float32)
-        if self._root or limit is not None:
+        finishes = self._root or limit is not None
+        if finishes or with_rows:
             costs += (self._sign * (self._of_rows[rows, None] + self._base / self.unit)).astype(np.float32)
+        if finishes:
             self._finish(costs, limit)
         return costs
 
@@ -415,6 +428,7 @@ def price(part: PointPart, v: Any, times: int = 0) -> Places:
 def overpriced(part: PointPart, u: Any, v: Any) -> tuple[int, Places]:
     """As `core.overpriced`, for pairs that bounds do not rule out. If these are many, for the best of them."""
     found, excess = [], np.zeros(part.shape[0])
+    least_of_columns, worst = np.zeros(part.shape[1], np.float32), np.full(part.shape[1], -1)
     for numbers, keys in part.bounds(part.margins.rows_to_read(u, v), v, u):
         part.margins.leave_out(numbers, keys, np.inf)
         least = keys.min(axis=1).astype(np.float64) * part.unit
@@ -424,6 +438,9 @@ def overpriced(part: PointPart, u: Any, v: Any) -> tuple[int, Places]:
         if not possible:
             continue
         if possible > FEW * len(keys):
+            columns = (keys.min(axis=0) < least_of_columns).nonzero()[0]
+            rows = keys[:, columns].argmin(axis=0)
+            least_of_columns[columns], worst[columns] = keys[rows, columns], numbers[rows]
             rows, columns = best_of_strata(keys, int(numbers[0]), part.shape[0], 0, 1)
             new, _ = _really_overpriced(part, u, v, numbers[rows], columns)
             if len(new[0]):
@@ -434,6 +451,9 @@ def overpriced(part: PointPart, u: Any, v: Any) -> tuple[int, Places]:
         new, by = _really_overpriced(part, u, v, numbers[rows], columns)
         np.maximum.at(excess, new[0], by)
         found.append(new)
+    columns = (worst >= 0).nonzero()[0]
+    if len(columns):
+        found.append(_really_overpriced(part, u, v, worst[columns], columns)[0])
     number = sum(len(rows) for rows, _, _ in found)
     if number and part.gap is not None and is_near_enough(u, v, excess, part.gap):
         part.excess, number, found = excess, 0, []

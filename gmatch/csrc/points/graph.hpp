@@ -158,7 +158,6 @@ class Core {
 // Both sides' trees, and the rows' queries.
 class Nearest {
  public:
-  // No tree of x unless the problem is doubled.
   Nearest(const Clouds& clouds, std::unique_ptr<Tree> x_tree, std::unique_ptr<Tree> y_tree)
       : clouds_(clouds), x_tree_(std::move(x_tree)), y_tree_(std::move(y_tree)) {}
 
@@ -173,6 +172,11 @@ class Nearest {
     }
     return size;
   }
+  // The points x that suit a y best by the duals of x, for problems that are not doubled.
+  int least_of_y(Vertex y, int k, Hit* hits, double below) const {
+    return x_tree_->least(clouds_.y_at(y), k, hits, below, clouds_.limit, static_cast<unsigned>(y));
+  }
+  void set_all_x(const double* u) { x_tree_->set_all(u); }
   Vertex num_points(Vertex row) const { return clouds_.is_copy(row) ? clouds_.num_x : clouds_.num_y; }
   Pair pair(Vertex row, Vertex column) const {
     return clouds_.is_copy(row) ? Pair{column - clouds_.num_y, row - clouds_.num_x} : Pair{row, column};
@@ -183,7 +187,7 @@ class Nearest {
   }
   void set_all(const double* v) {
     y_tree_->set_all(v);
-    if (x_tree_) x_tree_->set_all(v + clouds_.num_y);
+    if (clouds_.doubled) x_tree_->set_all(v + clouds_.num_y);
   }
 
  private:
