@@ -208,12 +208,6 @@ def new_vectors(costs: DenseCosts) -> Vectors:
     return _vectors(costs, Start(AssignmentStart.REDUCE))
 
 
-def largest_rest(costs: DenseCosts) -> float:
-    """The largest rest of floats beside their largest magnitude."""
-    rest: float = _native.largest_rest(*_arguments(costs), max(-costs.lowest, costs.highest))
-    return rest
-
-
 def is_only_optimum(costs: DenseCosts, vectors: Vectors, must_be_used: Any) -> bool:
     """Whether no other assignment is as cheap as this one, by a pass over the costs. A limit may leave rows free."""
     only: bool = _native.is_only_optimum(*_arguments(costs), *vectors, must_be_used)
