@@ -45,7 +45,8 @@ def solve_by_tiers(costs: Costs, plan: Plan) -> Solved | None:
 
     If forbidden pairs leave no assignment, rows stay free.
     """
-    if costs.overflows and costs.device == "cpu" and isinstance(costs, DenseCosts) and isinstance(plan.method, JV):
+    are_floats = costs.overflows and costs.device == "cpu" and costs.dual_type is np.float64
+    if are_floats and isinstance(costs, DenseCosts) and isinstance(plan.method, JV):
         found = _solved_on_host(costs, plan)
         if found is not None:
             return found

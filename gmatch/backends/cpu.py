@@ -221,12 +221,6 @@ def new_vectors(costs: DenseCosts) -> Vectors:
     return _vectors(costs, Start(AssignmentStart.REDUCE))
 
 
-def largest_rest(costs: DenseCosts) -> float:
-    """The largest rest of floats beside their largest magnitude."""
-    rest: float = _native.largest_rest(*_arguments(costs), max(-costs.lowest, costs.highest))
-    return rest
-
-
 def has_negative_within(costs: DenseCosts, bound: float) -> bool:
     """Whether a cost of the minimisation form is negative, but above -bound."""
     found: bool = _native.has_negative_within(*_arguments(costs), bound)

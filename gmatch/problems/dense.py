@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..arrays import Device, entry_of_each_row, mover_to, namespace, read_matrix
-from ..backends import cpu
 from ..foreign import is_frame, labels_of, library_of
 from ..types import number_type
 from .limits import (
@@ -161,8 +161,9 @@ class DenseCosts(Ranged):
         """Whether one number among floats is far above all others, by a pass on the host."""
         if self.device != "cpu" or self.array.dtype != np.float64 or self.limit is not None:
             return False
-        rest, rows = cpu.largest_rest(self), min(self.shape)
-        return max(-self.lowest, self.highest) > ROOM * (rows + 1) * rest and fit(self, rest, rows)
+        big, rows = max(-self.lowest, self.highest), min(self.shape)
+        rest = _native.largest_rest(self.array, "float64", self.maximize, big)
+        return big > ROOM * (rows + 1) * rest and fit(self, rest, rows)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a DenseCosts is frozen; make a new one instead of setting {name}")

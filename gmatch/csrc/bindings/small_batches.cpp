@@ -180,7 +180,8 @@ nb::object solve_batch(const BatchMemory& memory, const SmallCall& call, nb::han
 }
 
 // The answers of a small solver for a batch: the cells of all problems; for each the word where its cells begin, its rows,
-// columns, pairs and duals in tiers, if it has any; the type of the costs, and the number of threads. None if a problem needs another way.
+// columns, pairs and duals in tiers, if it has any; the type of the costs, and the number of threads. None if a problem needs
+// another way.
 nb::object lap_small_batch(nb::handle costs, bool maximize, nb::handle cost_limit, nb::handle most_threads) {
   SmallLimit limit;
   const bool has_limit = !cost_limit.is_none();

@@ -136,10 +136,10 @@ bool has_negative_within(AnyMatrix costs, const std::string& stored, bool maximi
   });
 }
 
-// The largest rest of costs beside a number, their largest magnitude. Infinite costs do not count.
-double largest_rest(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, double value) {
+// The largest rest of costs without a limit beside a number, their largest magnitude. Infinite costs do not count.
+double largest_rest(AnyMatrix costs, const std::string& stored, bool maximize, double value) {
   return with_stored<double>(stored, [&](auto entry) {
-    const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
+    const auto problem = dense_costs<decltype(entry)>(costs, maximize, nb::none());
     const OthersMayRun others_may_run;
     CopiedRows<double> rows(problem);
     double largest = 0;
@@ -164,6 +164,6 @@ void define_tiers(nb::module_& m) {
   m.def("assign_in_tiers", &assign_in_tiers, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(), "lowest"_a,
         "highest"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
         "rests"_a.noconvert().none(), "has_solution"_a);
-  m.def("largest_rest", &largest_rest, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(), "value"_a);
+  m.def("largest_rest", &largest_rest, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "value"_a);
   mirror::add_enum<TierOutcome>(m, "TierOutcome");
 }

@@ -1,7 +1,7 @@
 // exact_optimum.hpp: the exactly cheapest assignment of floats, in integers of 128 bits, on one core.
 //
-// Duals of floats are rounded. If costs lie far apart, rounding may hide what pairs cost; and if several assignments are cheapest,
-// or nearly so, rounded duals do not tell which. So costs become whole multiples of the last binary place that any of them has.
+// Duals of floats are rounded. If costs lie far apart, rounding may hide what pairs cost. If several assignments are cheapest, or
+// nearly so, rounded duals do not tell which. So costs become whole multiples of the last binary place that any of them has.
 // From v of a solution in floats, few rows have to be matched anew: by shortest paths, as in serial/shortest_path.hpp, without
 // its vectors. The duals are exact, and tell which pairs are tight. gmatch/assignment/exact.py does the same for any costs, in
 // integers of Python.
