@@ -349,17 +349,23 @@ struct Auction {
     DEVICE Count see(Vertex column) const { return team.read(&auction.words[column]); }
     DEVICE Count worth(Dual cost, Count word) const { return auction.offer_of(cost, word); }
     template <class Rough>
-    DEVICE Rough roughly_v(Count word) const { return auction.template roughly_worth<Rough>(auction.price_of(word)); }
+    DEVICE Rough roughly_v(Count word) const { return auction.template roughly_v_of<Rough>(word); }
     template <class Rough>
     DEVICE Rough roughly_reduced(Count offer) const {
       return offer == NO_OFFER ? static_cast<Rough>(Costs::infinite())
                                : auction.template roughly_worth<Rough>((offer >> 1) - auction.lowest_price() + 1);
     }
   };
-  // The worth of units, rounded up.
+  // The worth of units, rounded up, in as short a type as the result: each entry of a row that reads the matrix is compared.
   template <class Rough>
   DEVICE Rough roughly_worth(Count units) const {
-    return roughly_above<Rough>(static_cast<double>(units) * worth_of_unit);  // a float may not hold a unit
+    return roughly_above<Rough>(static_cast<Rough>(units) * static_cast<Rough>(worth_of_unit));
+  }
+  // The worth of a price, rounded up: of the whole word, whose owner is less than a unit.
+  template <class Rough>
+  DEVICE Rough roughly_v_of(Count here) const {
+    const Rough worth_of_an_owner = static_cast<Rough>(ldexp(worth_of_unit, -owner_bits));
+    return roughly_above<Rough>(static_cast<Rough>(here - word(0, 0)) * worth_of_an_owner);
   }
 
   template <class Team>
