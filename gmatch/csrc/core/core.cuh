@@ -263,7 +263,7 @@ struct Core {
       for (Vertex s = 0; s < MINE; ++s) {
         const Worth useful = best.of[s].third < known ? best.of[s].third : known;
         const Rough bound = judge.template roughly_reduced<Rough>(useful < judge.near ? judge.near : useful);
-        // All entries are compared before one is looked at: a warp that reads alone would wait for one comparison after the other.
+        // All entries are compared before one is looked at. A warp that reads alone would wait for one comparison after another.
         unsigned near = 0;
         for (Vertex k = 0; k < BLOCKS; ++k) {
           const Rough v = judge.template roughly_v<Rough>(seen[k][s]);
