@@ -296,8 +296,8 @@ STEPS_OF_SERIAL_CORE = re.compile(
 STEPS_OF_PROGRAM = re.compile("price ?(auction refine ?)?(search reprice ?)*((search )?bound search_matrix)?")
 
 
-def trace_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) -> list[str]:
-    """The trace of assign_by_core, which `lap` never calls with one thread."""
+def report_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) -> list[int]:
+    """The report of assign_by_core, which `lap` never calls with one thread."""
     dual = np.float64 if cost.dtype.kind == "f" else np.int64
     (rows, columns), finite = cost.shape, cost[np.isfinite(cost)]
     row_match, col_match = np.full(rows, -1, np.int32), np.empty(columns, np.int32)
@@ -323,7 +323,23 @@ def trace_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) -> 
     assert len(report) == gpu.CORE_REPORT_SIZE
     found = cost[np.arange(rows), row_match].sum(dtype=np.float64)
     assert found == pytest.approx(cost[linear_sum_assignment(cost)].sum(dtype=np.float64), rel=1e-12)
-    return cpu.steps_by_name(report[gpu.REPORT_SIZE :])
+    return report
+
+
+def trace_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) -> list[str]:
+    return cpu.steps_by_name(report_of_program(cost, threads, start)[gpu.REPORT_SIZE :])
+
+
+def test_auctions_do_not_depend_on_the_scale_of_costs() -> None:
+    """A power of two moves the epsilons of an auction with the costs. Rows seldom read the matrix again."""
+    cost = np.random.default_rng(0).random((300, 300))
+    counts = set()
+    for scale in (2.0**-20, 1.0, 2.0**20):
+        report = report_of_program(scale * cost, 1, AssignmentStart.REDUCE)
+        counts.add(tuple(report[gpu.REPORT.names.index(name)] for name in ("bids", "rows_read")))
+    assert len(counts) == 1
+    ((bids, rows_read),) = counts
+    assert 0 < rows_read < 0.7 * len(cost) < 4000 < bids < 6000
 
 
 @pytest.mark.parametrize("name", TRACES)

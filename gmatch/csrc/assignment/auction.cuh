@@ -24,20 +24,24 @@ struct Auction {
 
   // Epsilon, in spreads of a row: powers of two, from 2 ** first down to 2 ** last, by factors of 2 ** STEP.
   static constexpr int STEP = 2, LAST_TO_SPREAD = -7;
-  // The first epsilon if rows want different columns. With a larger one all prices fall by as much as it is, the bounds of what
-  // rows left out do not, and so rows read in vain: benchmarks/log/core_gpu.md, "Auctions that begin with smaller epsilons".
+  // The first epsilon if rows want different columns. A larger one lets all prices fall by as much as it is, while the bounds of
+  // what rows left out stay. So rows read in vain. These numbers down to MANY, and SLACK and what a read counts below, were
+  // measured together: benchmarks/log/core_gpu.md, "Auctions that begin with smaller epsilons".
   static constexpr int CALM_FIRST = -5;
-  // A round is calm if it cuts off chains for at most 1 row in FEW. Otherwise chains may get GROWTH times as long. 512 in place
-  // of 128 doubles the time of an auction for points in the plane, and none of 18 families of costs gains by it.
-  static constexpr Vertex FEW = 128, GROWTH = 4;
-  // Epsilon becomes 2^WIDER times as large while a round cuts off chains for more than 1 row in MANY.
+  // A round is calm if it cuts off chains for at most 1 row in CALM.
+  static constexpr Vertex CALM = 64;
+  // Chains become GROWTH times as long after a round that cuts off chains for more than 1 row in FEW.
+  static constexpr Vertex FEW = 256, GROWTH = 4;
+  // Epsilon becomes 2^WIDER times as large after a round that cuts off chains for more than 1 row in MANY.
   static constexpr Vertex MANY = 8;
   static constexpr int WIDER = 6;
   // Chains become twice as long if that saves 2 rows for each short chain's length that is added. 1 and 16 in place of 4 are
   // slower for random costs, or for points: benchmarks/log/sparse.md, "Chains as long as they are worth".
   static constexpr Count WORTH = 4;
-  static constexpr Vertex COLUMNS_OF_A_BID = 4096;  // a row of 4096 columns takes as long to read as a bid
-  static constexpr Count SLACK = 8;            // epsilons that an offer may be worse than one left out
+  // A row that reads the matrix counts as BIDS_OF_A_READ bids of its chain, and one more for each COLUMNS_OF_A_BID columns. It
+  // takes longer than that, but chains that end after few reads leave more rows free.
+  static constexpr Vertex BIDS_OF_A_READ = 2, COLUMNS_OF_A_BID = 1024;
+  static constexpr Count SLACK = 12;           // epsilons that an offer may be worse than one left out
   static constexpr int FINER = 5;              // a unit of a price is the last epsilon over 2 ** FINER
 
   Costs costs;
@@ -79,14 +83,14 @@ struct Auction {
   // Starts from all prices at zero. Leaves v, and pairs that are tight within epsilon. If columns may stay free, only one round
   // is held, with epsilon = 0, so that columns without a bid keep v = 0.
   //
-  // `longer` is for costs of which nothing is known yet. If rows want different columns, a first round with a smaller epsilon
-  // cuts off nearly no chain, and saves the rounds before it. Otherwise near rows want the same columns, as points in the plane
-  // do. The spread of a row does not say how far prices must then go apart: for (i - j + n / 3)^2 it is a millionth of that, and
-  // rows would bid a thousand times. So epsilon grows until few chains are cut off. Then chains become GROWTH times as long after
-  // each round that cuts off chains for more than 1 row in FEW, until they are `longer` times as long. A round with the largest
-  // epsilon that lets chains grow is held again. The last rounds have short chains again, since prices then hardly change.
-  // Prices only fall in all rounds, so the bounds of what rows left out still hold. On an H200 growth by 4 took a tenth less
-  // time than growth by 16 at once, n = 20,000.
+  // `longer` is for costs of which nothing is known yet. If rows want different columns, a first round with a small epsilon is
+  // calm, and saves the rounds before it. Otherwise near rows want the same columns, as points in the plane do. The spread of a
+  // row does not say how far prices must then go apart: for (i - j + n / 3)^2 it is a millionth of that, and rows would bid a
+  // thousand times. So epsilon grows until a round is calm, or is at least `first` and does not cut off many chains. In the
+  // second case chains become GROWTH times as long, and again after each round that cuts off more than a few chains, until they
+  // are `longer` times as long. A round with the largest epsilon that lets chains grow is held again. The last rounds have short
+  // chains again, since prices then hardly change. Prices only fall in all rounds, so the bounds of what rows left out still
+  // hold. On an H200 growth by 4 took a tenth less time than growth by 16 at once, n = 20,000.
   //
   // Chains may get up to `most_times` times as long again, as `times_after` says: a row that the last round cuts off needs a path
   // of a search.
@@ -129,7 +133,7 @@ struct Auction {
   DEVICE bool find_first(Team& team, int* bits) const {
     for (int here = CALM_FIRST;;) {
       const Count cut_off = hold_round(team, epsilon_of(here), most_bids);
-      const bool is_calm = cut_off <= costs.num_rows / FEW, cuts_many = cut_off > costs.num_rows / MANY;
+      const bool is_calm = cut_off <= costs.num_rows / CALM, cuts_many = cut_off > costs.num_rows / MANY;
       *bits = is_calm ? here - STEP : here;
       if (is_calm) return true;
       if (here >= first && (!cuts_many || ldexp(spreads->typical(), here) >= static_cast<double>(spread))) return false;
@@ -250,7 +254,7 @@ struct Auction {
       bool may_read = Costs::LEAVES_OUT;
       while (!follow_chain(bidders, row, of_chain, epsilon, most, may_read)) {
         read_again_apart(bidders, *this, row, static_cast<unsigned>(of_chain));
-        of_chain += 1 + costs.num_columns / COLUMNS_OF_A_BID;  // so that it ends
+        of_chain += BIDS_OF_A_READ + costs.num_columns / COLUMNS_OF_A_BID;
         may_read = false;
         ++read;
       }
@@ -349,17 +353,23 @@ struct Auction {
     DEVICE Count see(Vertex column) const { return team.read(&auction.words[column]); }
     DEVICE Count worth(Dual cost, Count word) const { return auction.offer_of(cost, word); }
     template <class Rough>
-    DEVICE Rough roughly_v(Count word) const { return auction.template roughly_worth<Rough>(auction.price_of(word)); }
+    DEVICE Rough roughly_v(Count word) const { return auction.template roughly_v_of<Rough>(word); }
     template <class Rough>
     DEVICE Rough roughly_reduced(Count offer) const {
       return offer == NO_OFFER ? static_cast<Rough>(Costs::infinite())
                                : auction.template roughly_worth<Rough>((offer >> 1) - auction.lowest_price() + 1);
     }
   };
-  // The worth of units, rounded up.
+  // The worth of units, rounded up, in as short a type as the result: each entry of a row that reads the matrix is compared.
   template <class Rough>
   DEVICE Rough roughly_worth(Count units) const {
-    return roughly_above<Rough>(static_cast<double>(units) * worth_of_unit);  // a float may not hold a unit
+    return roughly_above<Rough>(static_cast<Rough>(units) * static_cast<Rough>(worth_of_unit));
+  }
+  // The worth of a price, rounded up: of the whole word, whose owner is less than a unit.
+  template <class Rough>
+  DEVICE Rough roughly_v_of(Count here) const {
+    const Rough worth_of_an_owner = static_cast<Rough>(ldexp(worth_of_unit, -owner_bits));
+    return roughly_above<Rough>(static_cast<Rough>(here - word(0, 0)) * worth_of_an_owner);
   }
 
   template <class Team>

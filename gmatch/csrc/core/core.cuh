@@ -233,39 +233,53 @@ struct Core {
   DEVICE BestOfRow<Worth, Team> best_of_row(const Team& team, Vertex row, unsigned turn, const Judge& judge, Worth known,
                                             Visit visit) const {
     constexpr Vertex MINE = STRATA / Team::LANES;
-    // Entries that are read together stay in registers.
+    // Entries that are read together stay in registers, and each has a bit of a word.
     constexpr Vertex BYTES = 192, BLOCKS = Team::AT_ONCE > 1 ? BYTES / (sizeof(Stored) + sizeof(judge.see(0))) : 1;
-    const Vertex blocks = (num_columns + STRATA - 1) / STRATA;
+    static_assert(BLOCKS <= 32, "each entry has a bit");
+    const Vertex blocks = (num_columns + STRATA - 1) / STRATA, in_last = num_columns - (blocks - 1) * STRATA;
     const Vertex turned = static_cast<Vertex>((static_cast<unsigned>(row) * 2654435761u + turn) % static_cast<unsigned>(blocks));
     const Rough limit = static_cast<Rough>(dense.limit);
     const Stored* entries_of_row = dense.place(row, 0);
+    // Places go from `turned` to turned + blocks. Of a number and that less `blocks` the smaller one, without a sign, is a block.
+    const auto column_of = [&](Vertex place, Vertex s) {
+      const unsigned here = static_cast<unsigned>(place), less = here - static_cast<unsigned>(blocks);
+      return static_cast<Vertex>(less < here ? less : here) * STRATA + team.lane() * MINE + s;
+    };
     BestOfRow<Worth, Team> best;
     best.clear(judge.nothing());
     NOT_UNROLLED
     for (Vertex first = turned; first < turned + blocks; first += BLOCKS) {
       Stored entry[BLOCKS][MINE];
       decltype(judge.see(0)) seen[BLOCKS][MINE];
-      Vertex column[BLOCKS];
       for (Vertex k = 0; k < BLOCKS; ++k) {
-        const Vertex block = first + k < blocks ? first + k : first + k - blocks;
-        column[k] = first + k < turned + blocks ? block * STRATA + team.lane() * MINE : num_columns;
         for (Vertex s = 0; s < MINE; ++s) {
-          const Vertex safe = column[k] + s < num_columns ? column[k] + s : 0;
-          entry[k][s] = team.read_once(entries_of_row + safe * dense.column_stride);
+          const Vertex column = column_of(first + k, s), safe = column < num_columns ? column : num_columns - 1;
+          entry[k][s] = team.read_once(entries_of_row + static_cast<unsigned>(safe) * dense.column_stride);
           seen[k][s] = judge.see(safe);
         }
       }
+      team.meet_group();  // all loads are under way before the first entry is compared
+      const Vertex left = turned + blocks - first, to_last = blocks - 1 - first;
       for (Vertex s = 0; s < MINE; ++s) {
         const Worth useful = best.of[s].third < known ? best.of[s].third : known;
         const Rough bound = judge.template roughly_reduced<Rough>(useful < judge.near ? judge.near : useful);
+        // All entries are compared before one is looked at. A warp that reads alone would wait for one comparison after another.
+        unsigned near = 0;
         for (Vertex k = 0; k < BLOCKS; ++k) {
           const Rough v = judge.template roughly_v<Rough>(seen[k][s]);
           const Rough reduced = dense.roughly_of_entry(value_of(entry[k][s]), limit) - v;
-          if (reduced > bound || column[k] + s >= num_columns) continue;
+          if (!(reduced > bound)) near |= 1u << k;
+        }
+        if (left < BLOCKS) near &= (1u << left) - 1;
+        if (team.lane() * MINE + s >= in_last && to_last >= 0 && to_last < BLOCKS) near &= ~(1u << to_last);
+        if (near == 0) continue;
+        for (Vertex k = 0; k < BLOCKS; ++k) {
+          if ((near >> k & 1) == 0) continue;
           const Dual cost = dense.of_entry(value_of(entry[k][s]));
           if (is_forbidden(cost)) continue;
-          best.of[s].add(judge.worth(cost, seen[k][s]), column[k] + s);
-          visit(column[k] + s, cost, seen[k][s]);
+          const Vertex column = column_of(first + k, s);
+          best.of[s].add(judge.worth(cost, seen[k][s]), column);
+          visit(column, cost, seen[k][s]);
         }
       }
     }

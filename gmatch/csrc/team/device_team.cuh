@@ -229,6 +229,7 @@ class [[nodiscard]] DeviceTeam {
     value = of_block(value, [](Count a, Count b) { return a + b; });
     if (speaks() && value != 0) fetch_add(cell, value);
   }
+  DEVICE void meet_group() const { __syncwarp(0xffffffffu >> (32 - LANES) << (threadIdx.x % 32 / LANES * LANES)); }
   DEVICE void sync_group() const {
     __threadfence();
     if constexpr (LANES == WHOLE_BLOCK) __syncthreads();

@@ -188,6 +188,7 @@ class [[nodiscard]] HostTeam {
     return value;
   }
   int sum_before(int) const { return 0; }
+  void meet_group() const {}
   template <class T>
   T lower(T* cell, T value) const {
     T old = read(cell);
