@@ -476,9 +476,8 @@ class _Core:
         The differences are rounded. The search in the core itself, which starts from them, mends that.
         """
         above = self._part.lists.less_duals((self._keys, self._values), v, costs.shape)
-        shifted = SparseCosts.of_checked(above[0], costs.shape, *above[1:])
-        solution = self._run(shifted, Start(AssignmentStart.REDUCE, None, None))
-        return Start(AssignmentStart.GIVEN, solution.row_match, self._here(to_host(solution.v) + to_host(v)))
+        found = self._part.bids_on(SparseCosts.of_checked(above[0], costs.shape, *above[1:]))
+        return Start(AssignmentStart.GIVEN, found.row_match, self._here(to_host(found.v) + to_host(v)))
 
     def _run(self, costs: SparseCosts, start: Start) -> Solution:
         solution = run(costs, self._plan, start)

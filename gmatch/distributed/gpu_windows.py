@@ -375,7 +375,11 @@ class GpuWindowPart(MatrixPart):
         """Duals that an auction in the picked pairs gives."""
         assert self.picked is not None, "it was just picked"
         arrays, lowest, highest = self.lists.less_duals(self.picked, self.here(v), self.shape)
-        return v + to_host(bids_on(SparseCosts.of_checked(arrays, self.shape, lowest, highest)).v)
+        return v + to_host(self.bids_on(SparseCosts.of_checked(arrays, self.shape, lowest, highest)).v)
+
+    def bids_on(self, costs: SparseCosts) -> Any:
+        """What an auction makes of the costs of a core."""
+        return bids_on(costs)
 
     def _some(self) -> Iterator[slice]:
         return slices_of_passes(self.shape[1])

@@ -48,9 +48,11 @@ DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<t
   }
 }
 
-// An auction, if all columns are to be matched and costs differ. The search starts from its pairs and its v.
+// An auction, if all columns are to be matched and costs differ. The search starts from its pairs and its v. `go_far` is as in
+// Auction::run.
 template <class Team, class Costs, class Dual>
-DEVICE_APART Team start_from_auction(Team team, Costs costs, AssignmentTask<Dual> task, Dual spread, bool* was_held) {
+DEVICE_APART Team start_from_auction(Team team, Costs costs, AssignmentTask<Dual> task, Dual spread, bool go_far,
+                                    bool* was_held) {
   Count now = team.nanoseconds();
   Workspace workspace(task.workspace);
   auto* spreads = workspace.take<Spreads<Dual>>(1);
@@ -60,7 +62,7 @@ DEVICE_APART Team start_from_auction(Team team, Costs costs, AssignmentTask<Dual
   measure_spreads(team, costs, spreads);
   *was_held = auction.has_epsilon();
   if (*was_held) {
-    auction.run(team, 1, MOST_TIMES);
+    auction.run(team, 1, MOST_TIMES, go_far);
     refine_prices(team, costs, task.matching, task.v);
     if (team.rank() == 0) {
       task.report->bids = *auction.num_bids;
@@ -78,7 +80,7 @@ DEVICE void assign_stored(Team& team, const Costs& costs, AssignmentTask<typenam
   const bool is_square = costs.num_rows == costs.num_columns;
   if (task.start == AssignmentStart::reduce && !task.has_duals && task.many_paths && is_square) {
     bool has_v = false;
-    team = start_from_auction(team, costs, task, spread, &has_v);
+    team = start_from_auction(team, costs, task, spread, false, &has_v);
     task.has_duals = has_v;
     if (has_v) task.start = AssignmentStart::given;
   }

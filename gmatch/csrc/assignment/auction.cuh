@@ -88,8 +88,11 @@ struct Auction {
   //
   // Chains may get up to `most_times` times as long again, as `times_after` says: a row that the last round cuts off needs a path
   // of a search.
+  //
+  // If prices `go_far`, epsilon first grows until a round is calm. Clusters far from each other, one of which has more rows than
+  // columns, need prices that go farther apart than the entries of most rows do.
   template <class Team>
-  DEVICE void run(Team& team, Vertex longer = 1, Vertex most_times = 1) {
+  DEVICE void run(Team& team, Vertex longer = 1, Vertex most_times = 1, bool go_far = false) {
     if (has_epsilon()) last = finest();
     choose_units();
     if (team.rank() == 0) *num_bids = *num_cut_off = *num_read = 0;
@@ -104,9 +107,11 @@ struct Auction {
           bits = CALM_FIRST - STEP;
           longer = 1;
         } else {
-          bits = find_first(team);
+          bits = find_first(team, MANY);
           bids *= GROWTH;
         }
+      } else if (go_far) {
+        bits = find_first(team, FEW) - STEP;
       }
       for (const int largest = bits; bits > last;) {
         const bool spreads = bits >= LAST_TO_SPREAD;
@@ -125,11 +130,12 @@ struct Auction {
  private:
   static constexpr Vertex STOP = LAST_VERTEX;
 
-  // The first epsilon, from `first` on, whose round cuts off few chains; or one as large as prices may lie apart.
+  // The first epsilon, from `first` on, whose round cuts off chains for at most 1 row in `part`; or one as large as prices may lie
+  // apart.
   template <class Team>
-  DEVICE int find_first(Team& team) const {
+  DEVICE int find_first(Team& team, Vertex part) const {
     int bits = first;
-    while (hold_round(team, epsilon_of(bits), most_bids) > costs.num_rows / MANY &&
+    while (hold_round(team, epsilon_of(bits), most_bids) > costs.num_rows / part &&
            ldexp(spreads->typical(), bits) < static_cast<double>(spread)) {
       bits += WIDER;
     }
