@@ -30,7 +30,7 @@ from ..result import STEPS, Assignment
 from . import core
 from .classical import classical
 from .coarse_points import Coarse, order_of_tree
-from .core import Passes, by_core
+from .core import Passes, by_core, with_highest_zero
 from .found import Found
 from .gpu_prices import RowsOfPoints, StoredRows, prices_on_gpu
 from .lap import result_of
@@ -375,7 +375,8 @@ class GpuWindowPart(MatrixPart):
         """Duals that an auction in the picked pairs gives."""
         assert self.picked is not None, "it was just picked"
         arrays, lowest, highest = self.lists.less_duals(self.picked, self.here(v), self.shape)
-        return v + to_host(self.bids_on(SparseCosts.of_checked(arrays, self.shape, lowest, highest)).v)
+        found = self.bids_on(SparseCosts.of_checked(arrays, self.shape, lowest, highest))
+        return with_highest_zero(v + to_host(found.v))
 
     def bids_on(self, costs: SparseCosts) -> Any:
         """What an auction makes of the costs of a core."""
@@ -453,7 +454,7 @@ def start_again(ranks: Ranks, part: Any) -> Any:
 
 
 def bids_on(costs: SparseCosts) -> Any:
-    """What an auction makes of the costs."""
+    """What an auction makes of the costs, a square problem."""
     made: Any = backend_for(None, "gpu")
     return made.bid_sparse(costs)
 

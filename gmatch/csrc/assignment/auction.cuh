@@ -89,8 +89,8 @@ struct Auction {
   // Chains may get up to `most_times` times as long again, as `times_after` says: a row that the last round cuts off needs a path
   // of a search.
   //
-  // If prices `go_far`, epsilon first grows until a round is calm. Clusters far from each other, one of which has more rows than
-  // columns, need prices that go farther apart than the entries of most rows do.
+  // If prices `go_far` and the last round is not calm, epsilon grows until a round is, and shrinks again. Clusters far from each
+  // other, one of which has more rows than columns, need prices that go farther apart than the entries of most rows do.
   template <class Team>
   DEVICE void run(Team& team, Vertex longer = 1, Vertex most_times = 1, bool go_far = false) {
     if (has_epsilon()) last = finest();
@@ -98,22 +98,19 @@ struct Auction {
     if (team.rank() == 0) *num_bids = *num_cut_off = *num_read = 0;
     begin_prices(team);
     begin_rest(team);
-    Vertex times = 1;
-    if (has_epsilon()) {
-      int bits = first;
-      Vertex bids = most_bids;
-      if (longer > 1) {
-        if (hold_round(team, epsilon_of(CALM_FIRST), most_bids) <= costs.num_rows / FEW) {
-          bits = CALM_FIRST - STEP;
-          longer = 1;
-        } else {
-          bits = find_first(team, MANY);
-          bids *= GROWTH;
-        }
-      } else if (go_far) {
-        bits = find_first(team, FEW) - STEP;
+    Vertex times = 1, bids = most_bids;
+    int bits = first;
+    if (has_epsilon() && longer > 1) {
+      if (hold_round(team, epsilon_of(CALM_FIRST), most_bids) <= costs.num_rows / FEW) {
+        bits = CALM_FIRST - STEP;
+        longer = 1;
+      } else {
+        bits = find_first(team, MANY);
+        bids *= GROWTH;
       }
-      for (const int largest = bits; bits > last;) {
+    }
+    for (bool may_widen = go_far && has_epsilon();; may_widen = false) {
+      for (const int largest = bits; has_epsilon() && bits > last;) {
         const bool spreads = bits >= LAST_TO_SPREAD;
         const Count cut_off = hold_round(team, epsilon_of(bits), times * (spreads ? bids : most_bids));
         const bool cuts_off = cut_off > costs.num_rows / FEW;
@@ -122,8 +119,11 @@ struct Auction {
         if (grows) bids *= GROWTH;
         if (!grows || bits < largest) bits -= STEP;
       }
+      const Count cut_off = hold_round(team, has_epsilon() ? epsilon_of(last) : 0, times * most_bids);
+      if (!may_widen || cut_off <= costs.num_rows / FEW) break;
+      first += WIDER;
+      bits = find_first(team, FEW) - STEP;
     }
-    hold_round(team, has_epsilon() ? epsilon_of(last) : 0, times * most_bids);
     team = read_off_apart(team, *this);
   }
 
