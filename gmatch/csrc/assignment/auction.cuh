@@ -37,6 +37,7 @@ struct Auction {
   static constexpr Vertex COLUMNS_OF_A_BID = 4096;  // a row of 4096 columns takes as long to read as a bid
   static constexpr Count SLACK = 4;            // epsilons that an offer may be worse than one left out
   static constexpr int FINER = 5;              // a unit of a price is the last epsilon over 2 ** FINER
+  static constexpr int FALL = 10;              // how many widest spreads prices of an auction alone may fall: 2 ** FALL
 
   Costs costs;
   const Spreads<Dual>* spreads;
@@ -45,6 +46,7 @@ struct Auction {
   Matching matching;
   Dual* v;           // [num_columns]
   Dual spread;       // how far v may lie apart
+  bool is_alone;     // no search follows
   Count* words;      // [num_columns] a price, and below it an owner
   Vertex* next_row;  // [1] that has not bid yet in this round
   Count* num_bids;   // [1]
@@ -70,7 +72,8 @@ struct Auction {
 
   // Whether bids need an epsilon: entries differ, the problem is square, and all sums and prices stay in range.
   DEVICE bool has_epsilon() const {
-    return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && finest() < first && (finest() == last || has_room()) &&
+    return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && finest() < first &&
+           (is_alone || finest() == last || has_room()) &&
            room_above(Dual{}) >= -1;
   }
 
@@ -89,10 +92,10 @@ struct Auction {
   // Chains may get up to `most_times` times as long again, as `times_after` says: a row that the last round cuts off needs a path
   // of a search.
   //
-  // If prices `go_far` and the last round is not calm, epsilon grows until a round is, and shrinks again. Clusters far from each
-  // other, one of which has more rows than columns, need prices that go farther apart than the entries of most rows do.
+  // If no search follows (`is_alone`) and the last round is not calm, epsilon grows until a round is, and shrinks again. Clusters
+  // far from each other, one of which has more rows than columns, need prices that go farther apart than the entries of most rows.
   template <class Team>
-  DEVICE void run(Team& team, Vertex longer = 1, Vertex most_times = 1, bool go_far = false) {
+  DEVICE void run(Team& team, Vertex longer = 1, Vertex most_times = 1) {
     if (has_epsilon()) last = finest();
     choose_units();
     if (team.rank() == 0) *num_bids = *num_cut_off = *num_read = 0;
@@ -109,7 +112,8 @@ struct Auction {
         bids *= GROWTH;
       }
     }
-    for (bool may_widen = go_far && has_epsilon();; may_widen = false) {
+    bool may_widen = is_alone && has_epsilon() && ldexp(spreads->typical(), first) < static_cast<double>(spreads->widest);
+    for (;; may_widen = false) {
       for (const int largest = bits; has_epsilon() && bits > last;) {
         const bool spreads = bits >= LAST_TO_SPREAD;
         const Count cut_off = hold_round(team, epsilon_of(bits), times * (spreads ? bids : most_bids));
@@ -135,8 +139,8 @@ struct Auction {
   template <class Team>
   DEVICE int find_first(Team& team, Vertex part) const {
     int bits = first;
-    while (hold_round(team, epsilon_of(bits), most_bids) > costs.num_rows / part &&
-           ldexp(spreads->typical(), bits) < static_cast<double>(spread)) {
+    const double most = static_cast<double>(is_alone ? spreads->widest : spread);
+    while (hold_round(team, epsilon_of(bits), most_bids) > costs.num_rows / part && ldexp(spreads->typical(), bits) < most) {
       bits += WIDER;
     }
     return bits;
@@ -149,10 +153,12 @@ struct Auction {
     while (longer < most && WORTH * longer * longer <= cut_off * times) longer *= 2;
     return longer;
   }
-  // The last epsilon, or the least that is not lost in a sum with the largest entry.
+  // The last epsilon, or the least that is not lost in a sum with the largest entry. An auction alone starts from entries that are
+  // less good duals, so its prices fall by at most 2^FALL widest spreads, and words hold them.
   DEVICE int finest() const {
-    const int told_apart = -spreads->bits_of_a_dual();
-    return last < told_apart ? told_apart : last;
+    const int told_apart = -spreads->bits_of_a_dual(), finest = last < told_apart ? told_apart : last;
+    const int with_room = spreads->bits_of_widest() + FINER + FALL + bits_of_an_owner() - 62;
+    return is_alone && finest < with_room ? with_room : finest;
   }
   // Whether words hold the prices of n rows, which lie at most n times the widest spread apart. Prices for costs of many
   // magnitudes do not fit, such as x^8 for x drawn evenly.
