@@ -189,7 +189,7 @@ class BoundPasses:
         places = cupy.empty(DRAWN * self._shape[0], np.int64)
         self._programs.run(
             PASSES, "draw_pairs_grid", self._pairs(self._x.points, self._y.points), np.int64(self._coordinates), v,
-            np.uint32(self._turn), places,
+            np.int32(self._turn), places,
         )  # fmt: skip
         places.sort()
         return places

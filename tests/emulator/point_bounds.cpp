@@ -200,7 +200,7 @@ static std::string judge_prices(const Given& given) {
 static std::string judge_drawn(const Given& given) {
   const Vertex rows = given.pairs.num_rows, columns = given.pairs.num_columns;
   std::vector<Count> places[2];
-  for (unsigned turn = 0; turn < 2; ++turn) {
+  for (int turn = 0; turn < 2; ++turn) {
     places[turn].assign(DRAWN * rows + 1, -77);
     emulator::launch(given.launch, [&] {
       draw_pairs_grid(given.pairs, given.dimension, given.v.data(), turn, places[turn].data(), arrivals);

@@ -92,8 +92,9 @@ struct Auction {
   // Chains may get up to `most_times` times as long again, as `times_after` says: a row that the last round cuts off needs a path
   // of a search.
   //
-  // If no search follows (`is_alone`) and the last round is not calm, epsilon grows until a round is, and shrinks again. Clusters
-  // far from each other, one of which has more rows than columns, need prices that go farther apart than the entries of most rows.
+  // An auction alone, which no search follows, starts from entries less good duals. So its first epsilon is small, and grows until a
+  // round is calm. Clusters far from each other, one of which has more rows than columns, need prices that go farther apart than
+  // the entries of most rows.
   template <class Team>
   DEVICE void run(Team& team, Vertex longer = 1, Vertex most_times = 1) {
     if (has_epsilon()) last = finest();
@@ -101,20 +102,21 @@ struct Auction {
     if (team.rank() == 0) *num_bids = *num_cut_off = *num_read = 0;
     begin_prices(team);
     begin_rest(team);
-    Vertex times = 1, bids = most_bids;
-    int bits = first;
-    if (has_epsilon() && longer > 1) {
-      if (hold_round(team, epsilon_of(CALM_FIRST), most_bids) <= costs.num_rows / FEW) {
-        bits = CALM_FIRST - STEP;
-        longer = 1;
-      } else {
-        bits = find_first(team, MANY);
-        bids *= GROWTH;
+    Vertex times = 1;
+    if (has_epsilon()) {
+      int bits = first;
+      Vertex bids = most_bids;
+      if (is_alone) bits = find_calm(team) - STEP;
+      else if (longer > 1) {
+        if (hold_round(team, epsilon_of(CALM_FIRST), most_bids) <= costs.num_rows / FEW) {
+          bits = CALM_FIRST - STEP;
+          longer = 1;
+        } else {
+          bits = find_first(team);
+          bids *= GROWTH;
+        }
       }
-    }
-    bool may_widen = is_alone && has_epsilon() && ldexp(spreads->typical(), first) < static_cast<double>(spreads->widest);
-    for (;; may_widen = false) {
-      for (const int largest = bits; has_epsilon() && bits > last;) {
+      for (const int largest = bits; bits > last;) {
         const bool spreads = bits >= LAST_TO_SPREAD;
         const Count cut_off = hold_round(team, epsilon_of(bits), times * (spreads ? bids : most_bids));
         const bool cuts_off = cut_off > costs.num_rows / FEW;
@@ -123,24 +125,30 @@ struct Auction {
         if (grows) bids *= GROWTH;
         if (!grows || bits < largest) bits -= STEP;
       }
-      const Count cut_off = hold_round(team, has_epsilon() ? epsilon_of(last) : 0, times * most_bids);
-      if (!may_widen || cut_off <= costs.num_rows / FEW) break;
-      first += WIDER;
-      bits = find_first(team, FEW) - STEP;
     }
+    hold_round(team, has_epsilon() ? epsilon_of(last) : 0, times * most_bids);
     team = read_off_apart(team, *this);
   }
 
  private:
   static constexpr Vertex STOP = LAST_VERTEX;
 
-  // The first epsilon, from `first` on, whose round cuts off chains for at most 1 row in `part`; or one as large as prices may lie
-  // apart.
+  // The first epsilon, from `first` on, whose round cuts off few chains; or one as large as prices may lie apart.
   template <class Team>
-  DEVICE int find_first(Team& team, Vertex part) const {
+  DEVICE int find_first(Team& team) const {
     int bits = first;
-    const double most = static_cast<double>(is_alone ? spreads->widest : spread);
-    while (hold_round(team, epsilon_of(bits), most_bids) > costs.num_rows / part && ldexp(spreads->typical(), bits) < most) {
+    while (hold_round(team, epsilon_of(bits), most_bids) > costs.num_rows / MANY &&
+           ldexp(spreads->typical(), bits) < static_cast<double>(spread)) {
+      bits += WIDER;
+    }
+    return bits;
+  }
+  // The first epsilon, from a small one on, whose round is calm; or one as large as the widest spread.
+  template <class Team>
+  DEVICE int find_calm(Team& team) const {
+    int bits = CALM_FIRST;
+    while (hold_round(team, epsilon_of(bits), most_bids) > costs.num_rows / FEW &&
+           ldexp(spreads->typical(), bits) < static_cast<double>(spreads->widest)) {
       bits += WIDER;
     }
     return bits;

@@ -20,9 +20,9 @@ PROGRAM(overpriced_bounds_grid, 512)
 }
 
 PROGRAM(draw_pairs_grid, 512)
-(PointPairs pairs, Count dimension, const double* v, unsigned turn, Count* places, unsigned* arrivals) {
+(PointPairs pairs, Count dimension, const double* v, int turn, Count* places, unsigned* arrivals) {
   GridTeam<32> team(arrivals);
-  draw_pairs(team, BoundedPass<TERMS>{pairs, dimension, {}}, v, turn, places);
+  draw_pairs(team, BoundedPass<TERMS>{pairs, dimension, {}}, v, static_cast<unsigned>(turn), places);
 }
 
 PROGRAM(costs_by_places_grid, 512)
