@@ -445,7 +445,8 @@ def test_clusters_of_other_numbers_of_x_than_of_y_have_an_assignment(gpu):
     y[:90] += 1000
     costs = PointCosts(x, y)
     part = GpuWindowPart(PointBlock(costs), gpu_windows.FilledWindows(costs), None)
-    of_windows.start(None, part, None)
+    v = of_windows.start(None, part, None)
+    assert v.max() == 0  # bounds in float32 lose as much as v is large
     rows, columns = np.divmod(part.picked[0].get(), 600)
     graph = scipy.sparse.coo_array((np.ones(len(rows), bool), (rows, columns)), shape=(600, 600))
     assert gmatch.max_matching(graph).size == 600
