@@ -43,6 +43,7 @@ struct Auction {
   static constexpr Vertex BIDS_OF_A_READ = 2, COLUMNS_OF_A_BID = 1024;
   static constexpr Count SLACK = 12;           // epsilons that an offer may be worse than one left out
   static constexpr int FINER = 5;              // a unit of a price is the last epsilon over 2 ** FINER
+  static constexpr int FALL = 10;              // how many widest spreads prices of an auction alone may fall: 2 ** FALL
 
   Costs costs;
   const Spreads<Dual>* spreads;
@@ -51,6 +52,7 @@ struct Auction {
   Matching matching;
   Dual* v;           // [num_columns]
   Dual spread;       // how far v may lie apart
+  bool is_alone;     // no search follows
   Count* words;      // [num_columns] a price, and below it an owner
   Vertex* next_row;  // [1] that has not bid yet in this round
   Count* num_bids;   // [1]
@@ -76,7 +78,8 @@ struct Auction {
 
   // Whether bids need an epsilon: entries differ, the problem is square, and all sums and prices stay in range.
   DEVICE bool has_epsilon() const {
-    return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && finest() < first && (finest() == last || has_room()) &&
+    return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && finest() < first &&
+           (is_alone || finest() == last || has_room()) &&
            room_above(Dual{}) >= -1;
   }
 
@@ -94,6 +97,10 @@ struct Auction {
   //
   // Chains may get up to `most_times` times as long again, as `times_after` says: a row that the last round cuts off needs a path
   // of a search.
+  //
+  // An auction alone, which no search follows, starts from entries less good duals. So its first epsilon is small, and grows until a
+  // round is calm. Clusters far from each other, one of which has more rows than columns, need prices that go farther apart than
+  // the entries of most rows.
   template <class Team>
   DEVICE void run(Team& team, Vertex longer = 1, Vertex most_times = 1) {
     if (has_epsilon()) last = finest();
@@ -105,8 +112,8 @@ struct Auction {
     if (has_epsilon()) {
       int bits = first;
       Vertex bids = most_bids;
-      if (longer > 1) {
-        if (find_first(team, &bits)) longer = 1;
+      if (is_alone || longer > 1) {
+        if (find_first(team, &bits) || is_alone) longer = 1;
         else bids *= GROWTH;
       }
       for (const int largest = bits; bits > last;) {
@@ -126,9 +133,10 @@ struct Auction {
  private:
   static constexpr Vertex STOP = LAST_VERTEX;
 
-  // Holds rounds with larger and larger epsilons, from CALM_FIRST on, until one of them is calm; or, from `first` on, until one
-  // cuts off few chains, or epsilon is as large as prices may lie apart. Returns whether the last one was calm, and leaves the
-  // epsilon of the round to hold next.
+  // Holds rounds with larger and larger epsilons, from CALM_FIRST on, until one of them is calm. An auction alone also ends that
+  // with an epsilon as large as the widest spread; others do, from `first` on, after a round that does not cut off many chains, or
+  // with an epsilon as large as prices may lie apart. Returns whether the last round was calm, and leaves the epsilon of the round
+  // to hold next.
   template <class Team>
   DEVICE bool find_first(Team& team, int* bits) const {
     for (int here = CALM_FIRST;;) {
@@ -136,7 +144,8 @@ struct Auction {
       const bool is_calm = cut_off <= costs.num_rows / CALM, cuts_many = cut_off > costs.num_rows / MANY;
       *bits = is_calm ? here - STEP : here;
       if (is_calm) return true;
-      if (here >= first && (!cuts_many || ldexp(spreads->typical(), here) >= static_cast<double>(spread))) return false;
+      const bool is_widest = ldexp(spreads->typical(), here) >= static_cast<double>(is_alone ? spreads->widest : spread);
+      if (is_alone ? is_widest : here >= first && (is_widest || !cuts_many)) return false;
       here += cuts_many ? WIDER : STEP;
     }
   }
@@ -148,10 +157,12 @@ struct Auction {
     while (longer < most && WORTH * longer * longer <= cut_off * times) longer *= 2;
     return longer;
   }
-  // The last epsilon, or the least that is not lost in a sum with the largest entry.
+  // The last epsilon, or the least that is not lost in a sum with the largest entry. An auction alone starts from entries that are
+  // less good duals, so its prices fall by at most 2^FALL widest spreads, and words hold them.
   DEVICE int finest() const {
-    const int told_apart = -spreads->bits_of_a_dual();
-    return last < told_apart ? told_apart : last;
+    const int told_apart = -spreads->bits_of_a_dual(), finest = last < told_apart ? told_apart : last;
+    const int with_room = spreads->bits_of_widest() + FINER + FALL + bits_of_an_owner() - 62;
+    return is_alone && finest < with_room ? with_room : finest;
   }
   // Whether words hold the prices of n rows, which lie at most n times the widest spread apart. Prices for costs of many
   // magnitudes do not fit, such as x^8 for x drawn evenly.

@@ -19,7 +19,7 @@ PROGRAM(bid_sparse_grid, 512)
 (COSTS costs, AssignmentTask<COSTS::Dual> task, COSTS::Dual spread, unsigned* arrivals) {
   GridTeam<ROW_LANES> team(arrivals);
   bool was_held = false;
-  team = start_from_auction(team, costs, task, spread, &was_held);
+  team = start_from_auction(team, costs, task, spread, true, &was_held);
 }
 
 PROGRAM(find_stored_costs_grid, 512)
