@@ -33,7 +33,7 @@ from .small_batch import (
     unnested,
 )
 from .small_gpu import small_on_gpu_first
-from .tensors import Matrices, comes_back, in_its_library
+from .tensors import Matrices, are_whole, comes_back, in_its_library
 
 SMALL_SIDE = _native.SMALL_SIDE
 COUNTED = SMALL_COUNTERS.getter("augmentations", "rows_scanned", "dual_updates", "entries_read", "ticks", "start_size")
@@ -176,7 +176,8 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
         if kind in lap_small_sparse:  # no small one
             return lap(cost, **options)
         if kind is not ndarray and comes_back(cost):
-            warn_of_points(cost, 3)  # later two tensors are known to be a batch
+            if type(cost) in (list, tuple) and len(cost) == 2 and are_whole(cost):
+                warn_of_points(cost, 3)
             return in_its_library(cost, lap_small_first, **options)
         quick = _dense_first(cost, options)
         return lap(cost, **options) if quick is None else quick

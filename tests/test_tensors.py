@@ -307,3 +307,4 @@ def test_two_tensors_of_coordinates_bring_a_warning(points):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         gmatch.lap([x, y, y]), gmatch.lap(torch.stack([x, y])), gmatch.lap(gmatch.CostBatch([x, y]))
+        gmatch.lap(torch.rand(points, 6).split([3, 3], -1))  # costs of two images with three targets each
