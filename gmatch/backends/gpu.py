@@ -361,7 +361,7 @@ def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_leve
         vectors = Vectors(
             (start.row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual), (start.v, columns, dual)
         )
-        program, words, report_size, run = DENSE_PROGRAMS[type(method)]
+        program, words, report_size, runs = DENSE_PROGRAMS[type(method)]
         launch = Launch(
             journal_length(method, rows),
             WORKSPACE_SIZES[program](rows, columns, blocks * block_size, cost=cost, **words), report_size,
@@ -373,8 +373,8 @@ def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_leve
             column_stride=column_stride, maximize=costs.maximize,
             limit=INFINITE[dual] if costs.limit is None else costs.limit,
         )  # fmt: skip
-        for part in (run, _search_matrix):
-            kernel = part(costs, method, (problem, task), launch, (blocks, block_size))
+        for run in runs:
+            kernel = run(costs, method, (problem, task), launch, (blocks, block_size))
             row_match, col_match, u, v = vectors.arrays()
             entries = _pair_costs(costs.array, row_match, device.id)
             report, journal = launch.read()
@@ -474,11 +474,11 @@ EDGES_OF: dict[type, dict[str, str]] = {Tree: {"edges": "TightEdges"}, Classical
 # The edges of each method that solves batches.
 BATCH_EDGES_OF = {**EDGES_OF, JV: {"edges": "ShortestPaths"}}
 # For each method: its program, the words that it is compiled for beside the type of costs, the size of its report, and
-# the function that runs it.
-DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, Callable[..., Kernel]]] = {
-    **{kind: (ASSIGN, words, REPORT_SIZE, _run_search) for kind, words in EDGES_OF.items()},
-    Core: (ASSIGN_CORE, {}, CORE_REPORT_SIZE, _run_core),
-    Munkres: (MUNKRES, {}, REPORT_SIZE, _run_munkres),
+# the functions that run it. The second one runs only if the first one ends with `bound`.
+DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, tuple[Callable[..., Kernel], ...]]] = {
+    **{kind: (ASSIGN, words, REPORT_SIZE, (_run_search,)) for kind, words in EDGES_OF.items()},
+    Core: (ASSIGN_CORE, {}, CORE_REPORT_SIZE, (_run_core, _search_matrix)),
+    Munkres: (MUNKRES, {}, REPORT_SIZE, (_run_munkres,)),
 }
 
 
