@@ -13,7 +13,7 @@ import pytest
 
 from gmatch import _native, methods, small
 from gmatch.assignment.lap import AssignmentStart
-from gmatch.backends import block_passes, cpu, gpu
+from gmatch.backends import block_passes, cpu, launch
 from gmatch.backends.catalogue import CSRC, PROGRAMS
 from gmatch.backends.layouts import BATCH_PROBLEM, Arrays, Layout, words_of
 from gmatch.cardinality.matching import Start
@@ -112,7 +112,7 @@ def test_swapped_members_are_refused(name: str, monkeypatch: pytest.MonkeyPatch)
 def test_what_programs_take_by_value_is_mirrored() -> None:
     wanted = {struct for program in PROGRAMS for struct in program.structs}
     assert wanted <= {name.partition("<")[0] for name in _native.STRUCTS}
-    assert (gpu.REPORT_SIZE, gpu.CORE_REPORT_SIZE) == (18, 18 + 65)
+    assert (launch.REPORT_SIZE, launch.CORE_REPORT_SIZE) == (18, 18 + 65)
 
 
 MIRRORED: dict[str, list[str]] = {
