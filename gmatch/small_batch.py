@@ -26,7 +26,7 @@ SMALL_COUNTERS = Layout("SmallCounters")
 WORD = 8  # bytes
 INT32, INT64, FLOAT64 = map(np.dtype, (np.int32, np.int64, np.float64))
 # NumPy's types that are widened without loss to a type that the extension takes.
-WIDENED = frozenset(map(np.dtype, ({*NARROW_TYPES} - {"bfloat16"}) | {"bool", "uint32"}))
+WIDENED = frozenset(map(np.dtype, (*(name for name in NARROW_TYPES if hasattr(np, name)), "bool", "uint32")))
 COUNTERS = "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected"
 STEPS = "start", "search", "augment", "price"
 NOTHING_DONE = {

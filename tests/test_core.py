@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 import gmatch
 from gmatch import _native
 from gmatch.assignment.lap import AssignmentStart
-from gmatch.backends import cpu, gpu
+from gmatch.backends import cpu, launch
 from gmatch.backends.layouts import Layout
 from gmatch.datasets import costs as families
 from gmatch.methods import SerialCore
@@ -320,14 +320,14 @@ def report_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) ->
         spread,
         threads,
     )
-    assert len(report) == gpu.CORE_REPORT_SIZE
+    assert len(report) == launch.CORE_REPORT_SIZE
     found = cost[np.arange(rows), row_match].sum(dtype=np.float64)
     assert found == pytest.approx(cost[linear_sum_assignment(cost)].sum(dtype=np.float64), rel=1e-12)
     return report
 
 
 def trace_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) -> list[str]:
-    return cpu.steps_by_name(report_of_program(cost, threads, start)[gpu.REPORT_SIZE :])
+    return cpu.steps_by_name(report_of_program(cost, threads, start)[launch.REPORT_SIZE :])
 
 
 def test_auctions_do_not_depend_on_the_scale_of_costs() -> None:
@@ -336,7 +336,7 @@ def test_auctions_do_not_depend_on_the_scale_of_costs() -> None:
     counts = set()
     for scale in (2.0**-20, 1.0, 2.0**20):
         report = report_of_program(scale * cost, 1, AssignmentStart.REDUCE)
-        counts.add(tuple(report[gpu.REPORT.names.index(name)] for name in ("bids", "rows_read")))
+        counts.add(tuple(report[launch.REPORT.names.index(name)] for name in ("bids", "rows_read")))
     assert len(counts) == 1
     ((bids, rows_read),) = counts
     assert 0 < rows_read < 0.7 * len(cost) < 4000 < bids < 6000

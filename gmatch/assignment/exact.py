@@ -21,7 +21,7 @@ from ..arrays import Device, lower_at, mover_to, namespace, row_of_each_entry, t
 from ..backends.block_passes import HeldRows, passes_of
 from ..errors import InvalidInput, changed
 from ..problems.dense import DenseCosts
-from ..problems.limits import SPREADS
+from ..problems.limits import SPREADS, minimised
 from ..problems.splits import ROOM
 from .programs import cheapest
 
@@ -295,10 +295,7 @@ def cost_blocks(costs: DenseCosts | SparseCosts) -> Iterator[tuple[Any, Any, Any
 
 
 def _minimised(costs: DenseCosts | SparseCosts, entries: Any) -> Any:
-    values = entries.astype(costs.dual_type)
-    if costs.maximize:
-        values = -values
-    return values if costs.limit is None else values.clip(None, costs.limit)
+    return minimised(entries, costs.dual_type, costs.maximize, costs.limit)
 
 
 def costs_of_assignment(costs: DenseCosts | SparseCosts, row_match: Any) -> Any:

@@ -12,7 +12,7 @@ from .. import _native
 from ..arrays import mover_to, to_host
 from ..backends import BACKENDS, cpu
 from ..backends.protocol import Start, Vectors
-from ..methods import Core, Tree, assignment_method_of
+from ..methods import Tree, assignment_method_of
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
 from ..problems.limits import LARGE_ON_GPU
@@ -62,7 +62,7 @@ def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
     if isinstance(costs, SparseCosts):
         found = plan.backend.assign_sparse(costs, method, start, plan.threads)
     else:
-        method = method if not isinstance(method, Core) or costs.fits_core else Tree()
+        method = method if not method.needs_room or costs.fits_core else Tree()
         found = plan.backend.assign(costs, method, start, plan.threads)
     return Solution(found.counters.pop("size"), *found, found.counters.pop("entries", None))
 

@@ -149,15 +149,15 @@ def steps_by_name(trace: Any) -> list[str]:
 
 
 @cache
-def _name_of(dtype: np.dtype[Any]) -> str:
-    """The name of a type, kept since NumPy takes a microsecond to make it each time."""
-    return dtype.name
+def _bits_and_name_of(dtype: np.dtype[Any]) -> tuple[str | None, str]:
+    """Integers of as many bits, unless NumPy has the type itself, and the name. NumPy makes a name in a microsecond."""
+    return None if hasattr(np, dtype.name) else f"u{dtype.itemsize}", dtype.name
 
 
 def bits_and_type(array: Any) -> tuple[Any, str]:
-    """The array as the extension takes it, and the name of its type. The extension knows no bfloat16."""
-    name = _name_of(array.dtype)
-    return array if name != "bfloat16" else array.view(np.uint16), name
+    """The array as the extension takes it, and the name of its type. The extension knows no types of other packages."""
+    bits, name = _bits_and_name_of(array.dtype)
+    return array if bits is None else array.view(bits), name
 
 
 def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:

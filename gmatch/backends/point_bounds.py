@@ -17,7 +17,8 @@ from .. import cuda
 from ..arrays import to_host
 from .block_passes import Depth, Picks
 from .catalogue import POINT_BOUNDS
-from .gpu import GRID_BLOCK_SIZE, Words, cupy, entry_points, resident_blocks
+from .gpu import GRID_BLOCK_SIZE, cupy, entry_points, resident_blocks
+from .launch import Words
 from .layouts import Layout
 from .pair_lists_gpu import merged
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from .method import AnyMethod, with_all_options
 
@@ -17,6 +17,11 @@ Paths = Literal["many", "nearest"]
 @dataclass(frozen=True)
 class AssignmentMethod(AnyMethod):
     """A method of assignment. Backends have a program for each."""
+
+    starts: ClassVar[tuple[str, ...]] = "reduce", "bids", "regret", "none"
+    """The starts that it takes for dense costs, by their names in `lap`. All others become ``"reduce"``."""
+    needs_room: ClassVar[bool] = False
+    """Whether it takes only costs that leave room for duals along a path of all pairs: see `Ranged.fits_core`."""
 
     @cached_property
     def many_paths(self) -> bool:
@@ -108,6 +113,8 @@ class Core(AssignmentMethod):
     """
 
     solves = {"cpu": DENSE | NARROW, "gpu": DENSE | NARROW}
+    starts: ClassVar[tuple[str, ...]] = "reduce", "none"
+    needs_room = True
     many_paths = True
 
 
@@ -117,6 +124,8 @@ class SerialCore(Core):
     It begins as `JV`, in the matrix, if searches may be few and short: from given duals, and on one thread if columns
     may stay free. If these searches turn out to take long, the core goes on from their duals.
     """
+
+    starts = ("reduce",)
 
     @cached_property
     def name(self) -> str:
@@ -205,6 +214,7 @@ class JV(AssignmentMethod):
     """
 
     solves = {"cpu": DENSE | NARROW | SPARSE | BATCH, "gpu": BATCH}
+    starts = ("reduce",)
 
 
 class SparseJV(JV):

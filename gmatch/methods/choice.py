@@ -60,7 +60,7 @@ FEWEST_VALUES = 1 / 32
 
 
 # Below these values for each row, bids of the free rows win little. The classical variant then begins with its lists.
-FEW_VALUES_FOR_BIDS = {"tree": 0.4, "classical": 2}
+FEW_VALUES_FOR_BIDS: dict[type, float] = {Tree: 0.4, Classical: 2}
 
 
 # A problem of fewer than 256 rows is solved by the search before pricing and an auction are done. A square problem with
@@ -85,11 +85,9 @@ def values_per_row(costs: DenseCosts) -> float:
 
 def bids_pay(method: AssignmentMethod, costs: DenseCosts | None = None) -> bool:
     """Whether it is best to start from bids. None stands for costs that are not read first, such as a batch."""
-    if not isinstance(method, Tree | Classical):
-        return False
     if costs is None:
         return isinstance(method, Tree)
-    return values_per_row(costs) > FEW_VALUES_FOR_BIDS[type(method).__name__.lower()]
+    return values_per_row(costs) > FEW_VALUES_FOR_BIDS.get(type(method), math.inf)
 
 
 def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:

@@ -12,6 +12,7 @@ from .. import _native
 from ..arrays import Device, entry_of_each_row, mover_to, namespace, read_matrix
 from ..foreign import is_frame, labels_of, library_of
 from ..types import number_type
+from .frozen import Frozen
 from .limits import (
     Asked,
     DualType,
@@ -26,7 +27,7 @@ from .limits import (
 from .splits import ROOM, fit, splits_into_fitting
 
 
-class DenseCosts(Ranged):
+class DenseCosts(Frozen, Ranged):
     """The costs of every row and column, as `gmatch.lap` takes them.
 
     Checked when it is made, in O(rows * columns) time, without a copy where the type fits and with O(1) memory; give it
@@ -164,12 +165,6 @@ class DenseCosts(Ranged):
         big, rows = max(-self.lowest, self.highest), min(self.shape)
         rest = _native.largest_rest(self.array, "float64", self.maximize, big)
         return big > ROOM * (rows + 1) * rest and fit(self, rest, rows)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a DenseCosts is frozen; make a new one instead of setting {name}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a DenseCosts is frozen; {name} cannot be deleted")
 
     def __repr__(self) -> str:
         rows, columns = self.shape

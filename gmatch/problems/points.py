@@ -12,6 +12,7 @@ from ..arrays import MAX_VERTICES, Device, as_dense_array, device_of, to_host, t
 from ..errors import InvalidInput
 from ..foreign import EXACT_IN_FLOAT64
 from .dense import DenseCosts
+from .frozen import Frozen
 from .limits import DualType, Ranged, number_of, refuse_overflow
 
 METRICS = ("sqeuclidean", "euclidean", "cityblock", "chebyshev", "minkowski", "dot", "cosine")
@@ -35,7 +36,7 @@ TWO_CLOUDS = (
 )
 
 
-class PointCosts(Ranged):
+class PointCosts(Frozen, Ranged):
     """What it costs to match points x with points y, as `gmatch.lap` takes it: row i is x[i], column j is y[j].
 
     The matrix is never made. If d is at most 8, trees find the pairs that matter, in little more than O(n log n) time.
@@ -176,12 +177,6 @@ class PointCosts(Ranged):
             cost_limit=cost_limit, limit=cost_limit if cost_limit is None or not maximize else -cost_limit,
             lowest=lowest, highest=highest, whole=whole and max(-lowest, highest) < MOST_WHOLE,
         )  # fmt: skip
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a PointCosts is frozen; make a new one instead of setting {name}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a PointCosts is frozen; {name} cannot be deleted")
 
     def __repr__(self) -> str:
         rows, columns = self.shape

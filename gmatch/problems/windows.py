@@ -18,6 +18,7 @@ from ..backends import BACKENDS
 from ..errors import InvalidInput
 from ..foreign import library_of
 from ..types import WIDER_TYPE, WORKING_TYPES, number_type
+from .frozen import Frozen
 from .gpu_windows import CalledWindows, CopiedWindows, GivenWindows
 from .limits import (
     Asked,
@@ -53,7 +54,7 @@ class _Promise(NamedTuple):
     forbid_nan: Any
 
 
-class WindowCosts:
+class WindowCosts(Frozen):
     """What `FunctionCosts` and `RowWindows` share: windows of consecutive rows, read again for each pass.
 
     Attributes
@@ -108,12 +109,6 @@ class WindowCosts:
             forbids_nan=truth_of("forbid_nan", forbid_nan), _kept=(-1, None), _sums={},
             has_nan=False,
         )  # fmt: skip
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a {type(self).__name__} is frozen; make a new one instead of setting {name}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a {type(self).__name__} is frozen; {name} cannot be deleted")
 
     def __repr__(self) -> str:
         rows, columns = self.shape

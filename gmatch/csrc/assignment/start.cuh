@@ -14,7 +14,7 @@
 #include "cardinality/starts.cuh"
 #include "search/phases.cuh"
 
-// Numbered as in gmatch/assignment/lap.py.
+// Numbered as in gmatch/backends/protocol.py.
 MIRRORED_ENUM(AssignmentStart, none, reduce, given, regret, bids);
 
 // Everything that a call of assign works on, except the costs.
