@@ -343,3 +343,25 @@ def test_ties_beside_a_number_for_not_are_settled_in_the_short_way(big: float, m
             assert (found.row_match == expected.row_match).all()
             assert found.stats["rows_with_choice"] == expected.stats["rows_with_choice"] > 0
         gmatch.verify(cost, found, strict=True)
+
+
+@pytest.mark.parametrize("kind", ["few floats", "far apart", "last bits", "in layers", "forbidding"])
+def test_rows_with_a_choice_do_not_depend_on_the_way(kind: str) -> None:
+    """Pairs that tie up to rounding are no choice: other duals leave out others of them."""
+    rng = np.random.default_rng(31)
+    counts = []
+    for case in range(60):
+        cost = KINDS[kind](rng, rng.integers(2, 5, 2))
+        if case % 4 == 0:
+            cost = np.where(rng.random(cost.shape) < 0.5, (1e18, 1.7e308)[case % 8 // 4], cost)
+        options: dict[str, Any] = {"deterministic": True, "infeasible": "partial"}
+        allowed = np.isfinite(cost)
+        stored = sp.csr_array(sp.coo_array((cost[allowed], allowed.nonzero()), cost.shape))
+        ways = [gmatch.lap(cost, method=method, **options) for method in ("auto", "jv", "tree", "core")]
+        ways += [gmatch.lap(stored, **options), gmatch.lap(gmatch.DenseCosts(cost), **options)]
+        for method in ("auto", "jv", "tree"):
+            ways.append(gmatch.lap([cost, cost], method=method, **options)[1])
+        ways.append(gmatch.lap(np.stack([cost, cost]), **options)[0])
+        assert len({way.stats["rows_with_choice"] for way in ways}) == 1, case
+        counts.append(ways[0].stats["rows_with_choice"])
+    assert 0 in counts and (max(counts) > 0 or kind == "far apart")

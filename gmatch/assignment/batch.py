@@ -155,8 +155,8 @@ def _completed(
     counters = solution.read_counters()
     limited = counters.pop("dropped") > 0
     alone = (counters["size"] < batch.pairs) | _duals_hide_costs(there, solution)
-    if plan.deterministic and not batch.overflows:
-        counters["rows_with_choice"] = _settle_ties(there, solution)
+    if plan.deterministic:
+        counters["rows_with_choice"] = _settle_ties(there, solution, ~alone)
     if batch.limit is not None and not drops:
         limited = to_host(_drop_pairs_above_limit(there, solution))
     if there is not batch:
@@ -164,6 +164,8 @@ def _completed(
     apart = {int(number): _solve_alone(batch, int(number), plan) for number in alone.nonzero()[0]}
     for number, assignment in apart.items():
         _put(assignment, number, solution)
+        if plan.deterministic:
+            counters["rows_with_choice"][number] = assignment.stats["rows_with_choice"]
     if batch.places is not None:
         solution = _in_place(batch, solution)
     statuses = [Status.LIMITED if is_limited else Status.OPTIMAL for is_limited in limited.tolist()]
@@ -239,11 +241,13 @@ def _duals_hide_costs(batch: CostBatch, solution: AssignedBatch) -> Any:
     return hide
 
 
-def _settle_ties(batch: CostBatch, solution: AssignedBatch) -> Any:
-    """Makes complete assignments the ones that the rule names. Returns how many rows had a choice, on the host."""
+def _settle_ties(batch: CostBatch, solution: AssignedBatch, solved: Any) -> Any:
+    """Makes the assignments of solved problems the ones that the rule names.
+
+    Returns how many rows had a choice, on the host; 0 for other problems.
+    """
     had_choice = np.zeros(len(batch), np.int64)
-    complete = solution.read_counters()["size"] == batch.pairs
-    for number in complete.nonzero()[0].tolist():
+    for number in solved.nonzero()[0].tolist():
         costs = _costs_as_solved(batch, number)
         rows, columns = costs.shape
         row_match, col_match, u, v, pair_costs = (

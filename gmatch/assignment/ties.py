@@ -104,8 +104,7 @@ def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Name
     choice = choice or tight_pairs(costs, solution, math.inf)
     assert choice is not None, "without a bound all are listed"
     with_choice = len(solution.row_match) if first_turn else 0
-    if not choice.exact and choice.drop_what_is_sure():
-        with_choice = len(np.unique(choice.rows))
+    if not choice.exact and choice.drop_what_is_sure():  # rounded duals leave more pairs than tie
         choose_cheapest(choice, solution)
     with_choice = max(with_choice, _decide_by_marks(choice, names, first_turn))
     take(costs, solution, choice.row_match)

@@ -62,8 +62,8 @@ class ExactOptimum {
     return true;
   }
 
-  // After find, without a limit: makes the solution the one that the rule for ties names, and counts the rows that had a choice;
-  // as many as had one before, if these duals tell that fewer have. False if they are too many.
+  // After find, without a limit: makes the solution the one that the rule for ties names, and counts the rows that had a choice.
+  // False if they are too many.
   template <class NameOf>
   bool settle(const ShortestPathResult<double>& result, const NameOf& name_of, Count& with_choice) {
     PairList tight;
@@ -78,7 +78,7 @@ class ExactOptimum {
     NamedOptimum named(num_rows_, num_columns_, std::move(tight), std::move(may_leave), result.row_match);
     const Vertex rows = named.decide(name_of, 0);
     if (rows == NONE) return false;
-    with_choice = std::max(with_choice, Count{rows});
+    with_choice = rows;
     std::fill_n(result.col_match, num_columns_, NONE);
     for (Vertex row = 0; row < num_rows_; ++row) result.col_match[result.row_match[row]] = row;
     return true;

@@ -303,7 +303,7 @@ class NamedOptimum {
 };
 
 // Makes a cheapest assignment the one that the rule names, and counts the rows that had a choice. False if its duals do not tell
-// which assignments are as cheap; with_choice is then the number of rows near a choice.
+// which assignments are as cheap. Pairs that tie only up to rounding are no choice, since other duals may leave them out.
 template <class Rows, class Dual, class NameOf>
 bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used, const NameOf& name_of,
                  Count& with_choice) {
@@ -311,12 +311,11 @@ bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::v
   const Vertex num_rows = rows.num_rows(), num_columns = rows.num_columns();
   if (!list_near_pairs(rows, result, must_be_used, near)) return false;
   NamedOptimum named(num_rows, num_columns, std::move(near.pairs), std::move(near.may_leave), result.row_match);
-  Vertex rows_near_ties = 0;
   if constexpr (!std::numeric_limits<Dual>::is_integer) {
     // A pair whose slack is 0 only up to rounding is most often on no cycle, and goes.
     if (!near.all_are_tight) {
       std::vector<char> is_kept(near.are_tight.size());
-      rows_near_ties = named.drop_what_is_sure(is_kept.data());
+      const Vertex rows_near_ties = named.drop_what_is_sure(is_kept.data());
       named.drop_who_never_leaves();
       bool are_tight = true;
       for (std::size_t k = 0; k < is_kept.size(); ++k) are_tight = are_tight && (near.are_tight[k] || !is_kept[k]);
@@ -325,15 +324,12 @@ bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::v
       const bool is_cheapest =
           are_tight || (slacks.find(rows, result, named.pairs(), named.may_leave()) &&
                         named.has_room(slacks.most, rows_near_ties) && named.take_cheapest(slacks));
-      if (!is_cheapest) {
-        with_choice = rows_near_ties;
-        return false;
-      }
+      if (!is_cheapest) return false;
     }
   }
   const Vertex rows_with_ties = named.decide(name_of, 0);
   if (rows_with_ties == NONE) return false;
-  with_choice = std::max(rows_near_ties, rows_with_ties);
+  with_choice = rows_with_ties;
   std::fill_n(result.col_match, num_columns, NONE);
   for (Vertex row = 0; row < num_rows; ++row) result.col_match[result.row_match[row]] = row;
   return true;
