@@ -15,7 +15,7 @@ from gmatch.backends.protocol import AssignedBatch
 from gmatch.distributed import classical, core, gpu_windows, part
 from gmatch.distributed.ranks import one_rank
 from gmatch.distributed.sampled import Sample
-from gmatch.methods import assignment_method_of
+from gmatch.methods import TiedCore, assignment_method_of
 from gmatch.problems import limits, windows
 from gmatch.problems.batch import CostBatch
 from gmatch.problems.limits import Asked
@@ -263,6 +263,8 @@ class FakeGPU:
 
     @staticmethod
     def assign(costs, method, start, threads):
+        """The host has no search that leaves ties to a core: it goes on to the end."""
+        method = method.search if isinstance(method, TiedCore) else method
         return on_gpu(cpu.assign(costs.on("cpu"), method, on_host_all(start), threads))
 
     @staticmethod
