@@ -98,9 +98,9 @@ struct Auction {
   // Chains may get up to `most_times` times as long again, as `times_after` says: a row that the last round cuts off needs a path
   // of a search.
   //
-  // An auction alone, which no search follows, starts from entries less good duals. So its first epsilon is small, and grows until a
-  // round is calm. Clusters far from each other, one of which has more rows than columns, need prices that go farther apart than
-  // the entries of most rows.
+  // An auction alone, which no search follows, starts from entries less good duals. So its first epsilon is small, and grows
+  // until a round is calm. Clusters far from each other, one of which has more rows than columns, need prices that go farther
+  // apart than the entries of most rows.
   template <class Team>
   DEVICE void run(Team& team, Vertex longer = 1, Vertex most_times = 1) {
     if (has_epsilon()) last = finest();
@@ -134,9 +134,9 @@ struct Auction {
   static constexpr Vertex STOP = LAST_VERTEX;
 
   // Holds rounds with larger and larger epsilons, from CALM_FIRST on, until one of them is calm. An auction alone also ends that
-  // with an epsilon as large as the widest spread; others do, from `first` on, after a round that does not cut off many chains, or
-  // with an epsilon as large as prices may lie apart. Returns whether the last round was calm, and leaves the epsilon of the round
-  // to hold next.
+  // with an epsilon as large as the widest spread. Others end it, from `first` on, after a round that does not cut off many
+  // chains, or with an epsilon as large as prices may lie apart. Returns whether the last round was calm, and leaves the epsilon
+  // of the round to hold next.
   template <class Team>
   DEVICE bool find_first(Team& team, int* bits) const {
     for (int here = CALM_FIRST;;) {
@@ -157,8 +157,8 @@ struct Auction {
     while (longer < most && WORTH * longer * longer <= cut_off * times) longer *= 2;
     return longer;
   }
-  // The last epsilon, or the least that is not lost in a sum with the largest entry. An auction alone starts from entries that are
-  // less good duals, so its prices fall by at most 2^FALL widest spreads, and words hold them.
+  // The last epsilon, or the least that is not lost in a sum with the largest entry. An auction alone starts from entries less
+  // good duals, so its prices fall by at most 2^FALL widest spreads, and words hold them.
   DEVICE int finest() const {
     const int told_apart = -spreads->bits_of_a_dual(), finest = last < told_apart ? told_apart : last;
     const int with_room = spreads->bits_of_widest() + FINER + FALL + bits_of_an_owner() - 62;

@@ -802,8 +802,8 @@ struct Cloud {
   }
 };
 
-// As given: a former matching or none (nullptr), a former y_dual or none. With both there are no coarser levels. Writes what was found, in the order of the points
-// as given; the duals are as in Solution.
+// As given: a former matching or none (nullptr), a former y_dual or none. With both there are no coarser levels. Writes what was
+// found, in the order of the points as given. The duals are as in Solution.
 struct Arrays {
   Vertex num_x, num_y;
   const double *x, *y;
