@@ -63,9 +63,10 @@ BLOCK_ASSIGNMENT_LIMIT = 1 << 14
 FEW_BLOCKS, FEW_BLOCKS_LIMIT = 64, 1 << 20
 # The classical variant reads whole rows faster from 2**26 entries on with more threads than the tree has registers for.
 WIDE_BLOCKS_FROM = 1 << 26
-# A search in the matrix leaves ties to a core after these levels. They take no longer than a core does, 1 to 5 ms where
-# that takes 5 to 25, so both take at most twice as long as the core alone. Costs drawn evenly take 220 at most:
-# benchmarks/log/choice.md, "A search of ties that takes long leaves them to a core".
+# A search in the matrix leaves ties to a core after these levels. From 1,000 rows on they take no longer than a core
+# does, 1 to 5 ms where that takes 5 to 25. So both take at most twice as long as the core alone, and with 300 rows up
+# to 2.7 times. Costs drawn evenly take 220 levels at most: benchmarks/log/choice.md, "A search of ties that takes long
+# leaves them to a core".
 MOST_LEVELS = 256
 MANY_LEVELS = "ties: a search in the matrix took many levels, so a core took over"
 # Most threads of a block that solves a problem of a batch by shortest paths: two such blocks have the registers of a
