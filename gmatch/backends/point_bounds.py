@@ -43,9 +43,10 @@ SQUARES, PRODUCTS = ("sqeuclidean", "euclidean"), ("dot", "cosine")
 # of the 3 d additions on tensor cores is taken to be off by 2**-22 of the sum of all magnitudes, |x| |y|. NVIDIA does
 # not document it. V100, T4 and A100 cut digits off, which loses half of that: Fasi, Higham, Mikaitis, Pranesh,
 # "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7 (2021). On an H200 the largest error that was
-# found is 0.14 of what is taken: benchmarks/log/points.md, "How tensor cores round". `verify` does not rely on it. The
-# digits that no factor has count 3 * 2**-22 of |x| |y|. Squares have 2 |x| |y|, which is at most |x|**2 + |y|**2.
-# OTHER_ROUNDINGS has room for all other roundings.
+# found is 0.14 of what is taken: benchmarks/log/points.md, "How tensor cores round". For other cards
+# tests/test_tensor_core_rounding.py tells it. `verify` does not rely on it. The digits that no factor has count
+# 3 * 2**-22 of |x| |y|. Squares have 2 |x| |y|, which is at most |x|**2 + |y|**2. OTHER_ROUNDINGS has room for all
+# other roundings.
 OF_AN_ADDITION, ROUNDING, OTHER_ROUNDINGS = 2.0**-22, 2.0**-24, 64
 PER_COORDINATE = round(3 * OF_AN_ADDITION / ROUNDING)
 # Factors are filled up to a multiple of this number of coordinates: tensor cores read 16 bytes at a time.

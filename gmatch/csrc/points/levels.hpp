@@ -74,7 +74,9 @@ inline std::vector<double> slopes_of(const Space& space, const double* points, V
   std::vector<double> slopes(num_fours * 2 * dimension, 0.0);
   share_out(num_fours, threads, [&](Vertex begin, Vertex end, int) {
     std::vector<double> gradients(4 * dimension);
+    Poll poll;
     for (Vertex four = begin; four < end; ++four) {
+      poll.spend(OF_A_POINT / 4);
       int size = 0;
       for (Vertex i = 4 * four; i < std::min(4 * four + 4, num_points); ++i) {
         if (mates[i] == NONE) continue;
@@ -412,7 +414,9 @@ class Level {
   void add_from(const Level& coarse) {
     share_out(coarse.clouds_.num_x, options_.threads, [&](Vertex begin, Vertex end, int share) {
       std::vector<Vertex> kept;
+      Poll poll;
       for (Vertex i = begin; i < end; ++i) {
+        poll.spend(OF_A_POINT);
         coarse.list_far(i, kept);
         const Vertex mate = coarse.solution_.y_of[i];
         for (Vertex x = 4 * i; x < 4 * i + 4; ++x) {
