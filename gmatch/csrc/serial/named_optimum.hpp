@@ -251,9 +251,9 @@ class NamedOptimum {
   }
 
   // Takes an assignment of the least weight, and keeps the pairs that assignments of the least weight may use. A column that
-  // stays free costs leave_cost_of(column). A column that must be used is worth more than all weights. No weight and no cost is above
-  // `most` in magnitude. False if there is no assignment along the pairs, which may happen if costs changed after the pairs were
-  // listed.
+  // stays free costs leave_cost_of(column). A column that must be used is worth more than all weights. No weight and no cost of
+  // leaving is above `most` in magnitude. False if there is no assignment along the pairs, which may happen if costs changed after
+  // the pairs were listed.
   template <class WeightOf, class LeaveCostOf>
   bool take_least(const WeightOf& weight_of, const LeaveCostOf& leave_cost_of, Count most) {
     std::vector<Vertex> row_ids, column_ids, short_row(num_rows_, NONE), short_column(num_columns_, NONE);
