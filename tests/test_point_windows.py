@@ -220,7 +220,7 @@ def far_tenth(rng, n, m, d):
 @pytest.mark.parametrize(("family", "n", "rounds"), [(crossed, 770, 8), (far_tenth, 800, 6), (far_tenth, 770, 8)])
 @pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean", "cityblock"])
 def test_duals_of_centroids_after_duals_that_mislead(family, n, rounds, metric):
-    """Before, the first lists were widened until an assignment existed, and 9 to 15 rounds followed."""
+    """Without them the first lists were widened until an assignment existed, and 9 to 15 rounds followed."""
     x, y = family(np.random.default_rng(0), n, 800, 12)
     for costs in (PointCosts(x, y, metric=metric), PointCosts(y, x, metric=metric)):
         assignment = gmatch.lap(costs, certify=True)

@@ -215,7 +215,7 @@ def with_bonuses(rng: np.random.Generator, shape: tuple[int, int]) -> Any:
 
 
 def test_pairs_that_cost_nothing_beside_a_bonus() -> None:
-    """Duals hide that a pair of -3 is cheaper than a pair of 0, which is no hidden cost itself."""
+    """Duals hide that a pair of -3 is cheaper than a pair of 0. A cost of 0 itself is never hidden."""
     rng = np.random.default_rng(3)
     for case in range(150):
         rows = int(rng.integers(3, 7))

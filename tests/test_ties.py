@@ -269,7 +269,7 @@ def test_where_nothing_ties_nothing_changes() -> None:
 
 @pytest.mark.parametrize("shape", [(12, 12), (20, 26), (26, 20), (70, 105), (500, 520)])
 def test_ties_of_decimals_are_settled_in_the_extension(shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sums of decimals tie but for their last bits, and their exact slacks fit 64 bits."""
+    """Sums of decimals tie except in their last bits, and their exact slacks fit 64 bits."""
     rng = np.random.default_rng(30)
     for case in range(12 if max(shape) < 500 else 2):
         cost = np.round(rng.random(shape) * 10, 2 if case % 2 else 1)

@@ -97,7 +97,7 @@ def _listed(costs: DenseCosts | SparseCosts, solution: Solution) -> tuple[Any, .
 def is_proven(costs: DenseCosts | SparseCosts, solution: Solution, entries: Any = None) -> bool:
     """Whether v proves the pairs cheapest, up to the last digits of the sum of their costs.
 
-    `entries` are all costs, if the costs forbid pairs that are known to be of no use.
+    `entries` are all costs. They are given if `costs` forbid pairs that are known to be of no use.
     """
     return _gap_of(costs, solution) <= LAST_DIGITS * _sum_of_pairs(costs, solution, entries)
 

@@ -76,7 +76,7 @@ def mended(costs: Costs, solution: Solution, plan: Plan) -> Solved:
 
 
 def _solved_on_host(costs: DenseCosts, plan: Plan) -> Solved | None:
-    """The cheapest assignment of costs of which one number is far above all others; None if there is no such number."""
+    """The cheapest assignment of costs of which one number is far above all others; None if no number is."""
     vectors, rests = cpu.new_vectors(costs), _room_for_rests(costs, plan)
     outcome, exact, counters = cpu.assign_in_tiers(costs, vectors, rests, has_solution=False)
     if outcome == "open":

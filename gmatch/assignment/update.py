@@ -423,7 +423,8 @@ def _may_hide(pair_costs: Any, duals: tuple[Any, Any], entries: Any, maximize: b
         return True
     if largest > vertices * known and largest > vertices * _largest_of(entries):
         return True
-    # A look at all entries takes longer than an update, so only numbers that stand for "not" are a reason for it.
+    # A look at all entries takes longer than an update. So only duals of 2**20 and more, which numbers that stand for
+    # "not" leave, are a reason for it.
     lowest = -math.inf if largest >= LARGE_ON_GPU else 0
     within: float = _native.hiding_if_negative_within_of_pairs(pair_costs, u, v, lowest)
     if not 0 < within < math.inf:

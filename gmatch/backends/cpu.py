@@ -206,8 +206,8 @@ def assign_in_tiers(
 
     The vectors of the solution are changed. Returns the outcome: the solution stands, was solved anew, or is open. The
     vectors mean nothing if it is open. Also returns the duals in tiers if it was solved anew, and counters by name.
-    `rests`, if given, becomes the rests of the costs of pairs that the solution might use. Without a solution the
-    vectors are only written: it is found with a smaller number in the place of the largest.
+    `rests`, if given, becomes the rests of the costs of pairs that the solution might use. Without a solution, one is
+    found with a smaller number in the place of the largest, and the vectors are only written.
     """
     outcome, words, counters = _native.assign_in_tiers(
         *_arguments(costs), costs.lowest, costs.highest, *vectors, rests, has_solution

@@ -63,10 +63,10 @@ BLOCK_ASSIGNMENT_LIMIT = 1 << 14
 FEW_BLOCKS, FEW_BLOCKS_LIMIT = 64, 1 << 20
 # The classical variant reads whole rows faster from 2**26 entries on with more threads than the tree has registers for.
 WIDE_BLOCKS_FROM = 1 << 26
-# A search in the matrix leaves ties to a core after these levels. From 1,000 rows on they take no longer than a core
-# does, 1 to 5 ms where that takes 5 to 25. So both take at most twice as long as the core alone, and with 300 rows up
-# to 2.7 times. Costs drawn evenly take 220 levels at most: benchmarks/log/choice.md, "A search of ties that takes long
-# leaves them to a core".
+# A search in the matrix leaves ties to a core after these levels. For 1,000 and 4,000 rows 256 levels take 2 to 6 ms,
+# and a core takes 5 to 15, so both together take at most twice as long as the core alone. For 300 rows both take 4 to 5
+# ms, and the core alone 1.5 to 2. Costs drawn evenly take at most 214 levels: benchmarks/log/choice.md, "A search of
+# ties that takes long leaves them to a core".
 MOST_LEVELS = 256
 MANY_LEVELS = "ties: a search in the matrix took many levels, so a core took over"
 # Most threads of a block that solves a problem of a batch by shortest paths: two such blocks have the registers of a
@@ -269,7 +269,7 @@ def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: i
 
 
 def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_levels: int = 0) -> Assigned:
-    """Runs one method. It leaves free rows if it is a search that takes more than `most_levels`, unless these are 0."""
+    """Runs one method. A search stops after `most_levels`, unless these are 0, and may leave free rows."""
     rows, columns = costs.array.shape
     dual, cost = costs.dual_type, c_type(costs.array)
     with costs.array.device as device:
@@ -391,7 +391,7 @@ EDGES_OF: dict[type, dict[str, str]] = {Tree: {"edges": "TightEdges"}, Classical
 # The edges of each method that solves batches.
 BATCH_EDGES_OF = {**EDGES_OF, JV: {"edges": "ShortestPaths"}}
 # For each method: its program, the words that it is compiled for beside the type of costs, the size of its report, and
-# the functions that run it. The second one runs only if the first one ends with `bound`.
+# the functions that run it. The second function runs only if the trace of the first one ends with `bound`.
 DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, tuple[Callable[..., Kernel], ...]]] = {
     **{kind: (ASSIGN, words, REPORT_SIZE, (_run_search,)) for kind, words in EDGES_OF.items()},
     Core: (ASSIGN_CORE, {}, CORE_REPORT_SIZE, (_run_core, _search_matrix)),
@@ -562,7 +562,7 @@ def bid_sparse(costs: SparseCosts) -> Assigned:
 
 
 def _run_sparse(costs: SparseCosts, names: tuple[str, ...], start: Start, many_paths: bool) -> Assigned:
-    """Launches an entry point of csrc/programs/assign_sparse.cu; then, if it is named, what finds the pairs' costs."""
+    """Launches entry points of csrc/programs/assign_sparse.cu: the first solves or bids, the others find pair costs."""
     rows, columns = sorted(costs.shape)
     dual, team = costs.dual_type, names[0].rpartition("_")[2]
     with costs.data.device as device:

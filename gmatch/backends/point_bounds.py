@@ -43,9 +43,10 @@ SQUARES, PRODUCTS = ("sqeuclidean", "euclidean"), ("dot", "cosine")
 # of the 3 d additions on tensor cores is taken to be off by 2**-22 of the sum of all magnitudes, |x| |y|. NVIDIA does
 # not document it. V100, T4 and A100 cut digits off, which loses half of that: Fasi, Higham, Mikaitis, Pranesh,
 # "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7 (2021). On an H200 the largest error that was
-# found is 0.14 of what is taken: tests/test_tensor_core_rounding.py, which tells it for other cards.
-# `verify` does not rely on it. The digits that no factor has count 3 * 2**-22 of |x| |y|. Squares have 2 |x| |y|,
-# which is at most |x|**2 + |y|**2. OTHER_ROUNDINGS has room for all other roundings.
+# found is 0.14 of what is taken: benchmarks/log/points.md, "How tensor cores round". For other cards
+# tests/test_tensor_core_rounding.py tells it. `verify` does not rely on it. The digits that no factor has count
+# 3 * 2**-22 of |x| |y|. Squares have 2 |x| |y|, which is at most |x|**2 + |y|**2. OTHER_ROUNDINGS has room for all
+# other roundings.
 OF_AN_ADDITION, ROUNDING, OTHER_ROUNDINGS = 2.0**-22, 2.0**-24, 64
 PER_COORDINATE = round(3 * OF_AN_ADDITION / ROUNDING)
 # Factors are filled up to a multiple of this number of coordinates: tensor cores read 16 bytes at a time.
@@ -164,8 +165,8 @@ class BoundPasses:
         """Pairs of least bounds, each the best of its stratum: `most` of a row.
 
         None stands for PICKED, doubled for each time that the picked pairs were not enough, and DRAWN far pairs of each
-        row of the problem. These let clusters with other numbers of x than of y exchange points: near pairs alone have
-        no assignment then. See benchmarks/log/points.md, "Rows of many coordinates draw far pairs".
+        row of the problem. Far pairs let clusters with other numbers of x than of y exchange points. Without far pairs
+        these clusters have no assignment: benchmarks/log/points.md, "Rows of many coordinates draw far pairs".
         """
         if most is not None:
             places = self._picked("price_bounds_grid", rows, v, (), most)
@@ -185,7 +186,7 @@ class BoundPasses:
         return Picks(places, len(places), None, self.costs(places)), least
 
     def _drawn(self, v: Any) -> Any:
-        """Places of far pairs of all rows, increasing: others each time. A pair may be there twice."""
+        """Places of far pairs of all rows, increasing. Each call draws other pairs. A pair may be there twice."""
         self._turn += 1
         places = cupy.empty(DRAWN * self._shape[0], np.int64)
         self._programs.run(

@@ -1,4 +1,4 @@
-"""Near points in fours, and their centroids: a cloud of a quarter of the points, in any number of coordinates."""
+"""Centroids of fours of near points: a cloud of a quarter of the points, in any number of coordinates."""
 
 from __future__ import annotations
 

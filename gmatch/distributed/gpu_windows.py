@@ -43,8 +43,8 @@ from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_e
 
 # The most auctions before the first search: each takes 18 ms (n = 100,000). They end when at most 1 row in 64 wants a
 # column that is not in the core. A ring in 2-D holds 5: benchmarks/log/points.md, "Points on a GPU start from
-# centroids". 100,000 points in 16-D, in clusters with other numbers of x than of y, take more than 5 s after 6
-# auctions: "Rows of many coordinates draw far pairs" there.
+# centroids". 100,000 points in 16-D, in clusters with other numbers of x than of y, held 6 auctions and did not end
+# in 5 s: benchmarks/log/points.md, "Rows of many coordinates draw far pairs".
 MOST_AUCTIONS, PART_UNKNOWN = 12, 64
 # The begin of CuPy's message if the memory of a GPU is full. The text of an error is all that ranks send of it.
 OF_CUPY = "Out of memory allocating"
@@ -455,7 +455,7 @@ def start_again(ranks: Ranks, part: Any) -> Any:
 
 
 def bids_on(costs: SparseCosts) -> Any:
-    """What an auction makes of the costs, a square problem."""
+    """What an auction alone makes of the costs of a square problem."""
     made: Any = backend_for(None, "gpu")
     return made.bid_sparse(costs)
 

@@ -80,7 +80,7 @@ class Part:
         return self.here(np.arange(self.extent[0], dtype=np.int32))
 
     def bids_on(self, costs: Any) -> Any:
-        """What an auction makes of the costs of a core, if this part holds bids."""
+        """What an auction alone makes of the costs of a core, if this part holds auctions."""
         raise NotImplementedError("this part holds no bids")
 
     def numbered(self, keys: Any) -> Any:

@@ -148,8 +148,8 @@ class PointPart(WholePart):
         """Duals of the columns after the first ones have misled; None if there are no better ones.
 
         They are the duals of centroids, unless prices prove a larger bound for the rows of a sample and also make these
-        rows want more different columns. One of both alone does not tell: benchmarks/log/points.md, "Centroids of fours
-        after prices that misled".
+        rows want more different columns. One of the two alone does not tell which duals are better:
+        benchmarks/log/points.md, "Centroids of fours after prices that misled".
         """
         sample = self._sampled()
         prices = sample.prices() if self.first_prices is None else self.first_prices
@@ -173,8 +173,8 @@ class PointPart(WholePart):
     def _duals_of_centroids(self) -> Any:
         """Duals of the columns from those of a problem of a quarter of the points, which is solved as this one is.
 
-        A column gets the least cost - u of the centroids. That is exact up to the width of a four of points, however
-        the points are spread. Prices know the points, but only the rows of a sample. None if there is no four.
+        A column gets the least cost - u of the centroids. It is off by about the width of a four of points, however the
+        points are spread. Prices know the points, but only the rows of a sample. None if there is no four.
         """
         if self.shape[0] < SIZE:
             return None
@@ -258,7 +258,7 @@ class PointPart(WholePart):
         return least * self.unit
 
     def about_least_of_columns(self, u: Any) -> Any:
-        """The least cost - u of each column, of rounded costs."""
+        """The least cost - u of each column, by rounded costs if products bound the metric."""
         least, step = np.full(self.shape[1], np.inf), max(64, PRODUCT // max(self.shape[1], 1))
         if self.products is None:
             return self.least_of_columns(u)
@@ -291,7 +291,7 @@ class _Sampled(NamedTuple):
         return prices_of(below, limit, self.rows).v * self.unit
 
     def judged(self, v: Any) -> tuple[float, int]:
-        """About what duals of the columns prove of all rows, and how many different columns the rows want by them.
+        """About what duals of the columns prove for all rows, and how many different columns the rows want by them.
 
         The first number lacks what only depends on the rows. If columns may stay free, no dual may be above 0.
         """
@@ -338,7 +338,7 @@ class Products:
         self.shape = points.shape
 
     def rough(self, rows: Any, limit: float | None, with_rows: bool = False) -> Any:
-        """What some rows cost, rounded, in the unit, in float32; if asked with what only depends on the rows."""
+        """What some rows cost, rounded, in the unit, in float32; if asked, with what only depends on the rows."""
         costs = self._x[rows] @ self._y
         costs += (self._sign * self._of_columns).astype(np.float32)
         finishes = self._root or limit is not None
@@ -472,8 +472,8 @@ def _really_overpriced(part: PointPart, u: Any, v: Any, rows: Any, columns: Any)
 def outside(part: PointPart, in_witness: Any, columns_of_witness: Any, found: Found) -> tuple[int, Places]:
     """As `core.outside`. All pairs are allowed.
 
-    Each free row also offers its best free columns, and one free column that no other row offers for this reason. So
-    the next core has an assignment, and its duals tell what else the core lacks.
+    Each free row also offers its best free columns, and one free column of its own. So the next core has an assignment,
+    and its duals tell what else the core lacks.
     """
     picked: list[Triples] = []
     allowed = int(np.count_nonzero(in_witness)) * int(np.count_nonzero(~columns_of_witness))

@@ -136,8 +136,8 @@ class SerialCore(Core):
 class TiedCore(Core):
     """The core as ``"auto"`` runs it on a GPU where whole costs have few values: it begins with a search in the matrix.
 
-    That search is all it takes where most rows have many cheapest columns. It is left if it takes many levels, as where
-    the costs that tie are distances cut off at a gate.
+    This search is all it takes if most rows have many cheapest columns. If the search takes many levels, as distances
+    that are cut off at a gate do, a core begins anew.
     """
 
     first: Literal["tree", "classical"] = "tree"

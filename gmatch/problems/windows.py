@@ -40,7 +40,7 @@ SAMPLE, SAMPLED = 2048, 1 << 25
 SAMPLED_ON_GPU = 1 << 28
 # Bytes of memory, where a system does not say.
 MEMORY = 1 << 33
-# Files of Linux that hold the memory that a container may take: of the second version of control groups, and the first.
+# Files of Linux that say how much memory a container may take: of control groups of version 2, and of version 1.
 CONTROL_GROUPS = "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"
 
 

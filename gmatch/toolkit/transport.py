@@ -206,7 +206,7 @@ def _duals(costs: DenseCosts | SparseCosts, units: Any, rows: Any, columns: Any)
 
 
 def _greatest_duals(costs: DenseCosts | SparseCosts, missing: Any, others: Any, side: int) -> Any:
-    """The greatest duals of some vertices of a side beside the duals of the other side, as far as these are known."""
+    """The greatest duals of some vertices of a side beside the known duals of the other side."""
     far = 2**62 if others.dtype == np.int64 else np.inf
     most = np.full(len(missing), far, others.dtype)
     if isinstance(costs, DenseCosts):

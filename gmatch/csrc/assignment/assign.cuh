@@ -26,8 +26,8 @@ DEVICE_APART Team start_assignment(Team team, DenseCosts<Stored> costs, Assignme
   return team;
 }
 
-// For run_phases. If every row is matched, the duals are the proof, and no further search is needed. Free rows are left to
-// another search if this one has taken the levels of its task.
+// For run_phases. If every row is matched, the duals are the proof, and no further search is needed. After the `most_levels` of
+// its task a search leaves its free rows to another one.
 template <class Dual>
 struct IsAtEnd {
   const AssignmentTask<Dual>& task;

@@ -6,8 +6,8 @@
 
 // Epsilons of an auction among all rows, in spreads of a row: powers of two.
 constexpr int FIRST_SPARSE_EPSILON = 1, LAST_SPARSE_EPSILON = -21;
-// The last epsilon of an auction alone. Rows that draw far pairs have wide spreads: 5,000 points in clusters, d = 16, leave 1 row
-// in 1,000 without a tight pair, and with -21 1 in 100: benchmarks/log/points.md, "Rows of many coordinates draw far pairs".
+// The last epsilon of an auction alone. Rows that draw far pairs have wide spreads: with -21 the pairs of 4,103 of 100,000 points
+// in clusters, d = 16, were not tight (benchmarks/log/points.md, "Rows of many coordinates draw far pairs").
 constexpr int LAST_EPSILON_ALONE = -29;
 // How many times as long chains may get, see Auction::times_after. 64 is no better: benchmarks/log/sparse.md, "Chains as
 // long as they are worth".
@@ -51,8 +51,8 @@ DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<t
   }
 }
 
-// An auction, if all columns are to be matched and costs differ. The search starts from its pairs and its v, unless the auction
-// is alone and no search follows.
+// An auction, if all columns are to be matched and costs differ. The search of this launch starts from its pairs and its v. If
+// the auction is alone, the launch has no search.
 template <class Team, class Costs, class Dual>
 DEVICE_APART Team start_from_auction(Team team, Costs costs, AssignmentTask<Dual> task, Dual spread, bool is_alone,
                                     bool* was_held) {

@@ -24,9 +24,9 @@ struct Auction {
 
   // Epsilon, in spreads of a row: powers of two, from 2 ** first down to 2 ** last, by factors of 2 ** STEP.
   static constexpr int STEP = 2, LAST_TO_SPREAD = -7;
-  // The first epsilon if rows want different columns. A larger one lets all prices fall by as much as it is, while the bounds of
-  // what rows left out stay. So rows read in vain. These numbers down to MANY, and SLACK and what a read counts below, were
-  // measured together: benchmarks/log/core_gpu.md, "Auctions that begin with smaller epsilons".
+  // The first epsilon if rows want different columns. In a round all prices fall by about its epsilon, while the bounds of what
+  // rows left out stay. So a larger first epsilon makes rows read in vain. The numbers from CALM_FIRST to WIDER, BIDS_OF_A_READ,
+  // COLUMNS_OF_A_BID and SLACK were measured together: benchmarks/log/core_gpu.md, "Auctions that begin with smaller epsilons".
   static constexpr int CALM_FIRST = -5;
   // A round is calm if it cuts off chains for at most 1 row in CALM.
   static constexpr Vertex CALM = 64;
@@ -38,8 +38,8 @@ struct Auction {
   // Chains become twice as long if that saves 2 rows for each short chain's length that is added. 1 and 16 in place of 4 are
   // slower for random costs, or for points: benchmarks/log/sparse.md, "Chains as long as they are worth".
   static constexpr Count WORTH = 4;
-  // A row that reads the matrix counts as BIDS_OF_A_READ bids of its chain, and one more for each COLUMNS_OF_A_BID columns. It
-  // takes longer than that, but chains that end after few reads leave more rows free.
+  // A row that reads the matrix counts as BIDS_OF_A_READ bids of its chain, and one more for each COLUMNS_OF_A_BID columns. A
+  // read takes longer than these bids, but chains that end after few reads leave more rows free.
   static constexpr Vertex BIDS_OF_A_READ = 2, COLUMNS_OF_A_BID = 1024;
   static constexpr Count SLACK = 12;           // epsilons that an offer may be worse than one left out
   static constexpr int FINER = 5;              // a unit of a price is the last epsilon over 2 ** FINER
@@ -52,7 +52,7 @@ struct Auction {
   Matching matching;
   Dual* v;           // [num_columns]
   Dual spread;       // how far v may lie apart
-  bool is_alone;     // no search follows
+  bool is_alone;     // its launch has no search
   Count* words;      // [num_columns] a price, and below it an owner
   Vertex* next_row;  // [1] that has not bid yet in this round
   Count* num_bids;   // [1]
@@ -89,18 +89,18 @@ struct Auction {
   // `longer` is for costs of which nothing is known yet. If rows want different columns, a first round with a small epsilon is
   // calm, and saves the rounds before it. Otherwise near rows want the same columns, as points in the plane do. The spread of a
   // row does not say how far prices must then go apart: for (i - j + n / 3)^2 it is a millionth of that, and rows would bid a
-  // thousand times. So epsilon grows until a round is calm, or is at least `first` and does not cut off many chains. In the
-  // second case chains become GROWTH times as long, and again after each round that cuts off more than a few chains, until they
-  // are `longer` times as long. A round with the largest epsilon that lets chains grow is held again. The last rounds have short
-  // chains again, since prices then hardly change. Prices only fall in all rounds, so the bounds of what rows left out still
-  // hold. On an H200 growth by 4 took a tenth less time than growth by 16 at once, n = 20,000.
+  // thousand times. So epsilon grows until a round is calm, or until epsilon is at least `first` and the round does not cut off
+  // many chains. In the second case chains become GROWTH times as long, and again after each round that cuts off more than 1 row
+  // in FEW, until they are `longer` times as long. A round with the largest epsilon that lets chains grow is held again. The last
+  // rounds have short chains again, since prices then hardly change. Prices only fall in all rounds, so the bounds of what rows
+  // left out still hold. On an H200 growth by 4 took a tenth less time than growth by 16 at once, n = 20,000.
   //
   // Chains may get up to `most_times` times as long again, as `times_after` says: a row that the last round cuts off needs a path
   // of a search.
   //
-  // An auction alone, which no search follows, starts from entries less good duals. So its first epsilon is small, and grows
-  // until a round is calm. Clusters far from each other, one of which has more rows than columns, need prices that go farther
-  // apart than the entries of most rows.
+  // An auction alone is all that its launch does. It starts from entries less good duals, so its first epsilon is small, and
+  // grows until a round is calm. Clusters far from each other, one of which has more rows than columns, need prices that go
+  // farther apart than the entries of most rows.
   template <class Team>
   DEVICE void run(Team& team, Vertex longer = 1, Vertex most_times = 1) {
     if (has_epsilon()) last = finest();
@@ -133,10 +133,10 @@ struct Auction {
  private:
   static constexpr Vertex STOP = LAST_VERTEX;
 
-  // Holds rounds with larger and larger epsilons, from CALM_FIRST on, until one of them is calm. An auction alone also ends that
-  // with an epsilon as large as the widest spread. Others end it, from `first` on, after a round that does not cut off many
-  // chains, or with an epsilon as large as prices may lie apart. Returns whether the last round was calm, and leaves the epsilon
-  // of the round to hold next.
+  // Holds rounds with larger and larger epsilons, from CALM_FIRST on, until one of them is calm. An auction alone also stops at
+  // an epsilon as large as the widest spread. Other auctions also stop from `first` on: after a round that does not cut off many
+  // chains, or at an epsilon as large as prices may lie apart. Returns whether the last round was calm, and leaves the epsilon of
+  // the next round.
   template <class Team>
   DEVICE bool find_first(Team& team, int* bits) const {
     for (int here = CALM_FIRST;;) {
@@ -158,7 +158,7 @@ struct Auction {
     return longer;
   }
   // The last epsilon, or the least that is not lost in a sum with the largest entry. An auction alone starts from entries less
-  // good duals, so its prices fall by at most 2^FALL widest spreads, and words hold them.
+  // good duals. So its prices are taken to fall by at most 2^FALL widest spreads, and epsilon is as fine as words for them allow.
   DEVICE int finest() const {
     const int told_apart = -spreads->bits_of_a_dual(), finest = last < told_apart ? told_apart : last;
     const int with_room = spreads->bits_of_widest() + FINER + FALL + bits_of_an_owner() - 62;

@@ -124,7 +124,7 @@ struct Distances {
   DEVICE Vertex settle(Steps<Team>& steps, const ClaimedForest<true>& forest) {
     Vertex rounds_here = 0;
     if constexpr (in_passes<Team>()) {
-      // If no distance fell in the second half of a round, probably none falls any more, and one pass is enough to see that.
+      // If no distance fell in the second half of a round, probably none falls any more. One pass is enough to see that.
       for (int passes = PASSES_OF_A_ROUND, last_passes = 0; last_passes != 1 || passes != 1;) {
         last_passes = passes;
         passes = steps.team.any(lower_near_columns(steps, forest, passes)) ? PASSES_OF_A_ROUND : 1;

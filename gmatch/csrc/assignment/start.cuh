@@ -30,7 +30,7 @@ struct AssignmentTask {
   AssignmentStart start;
   bool has_duals;
   bool many_paths;
-  Count most_levels;   // after these the search leaves its free rows to another one; 0: it goes on to the end
+  Count most_levels;   // the search ends with the phase that reaches them, and leaves its free rows; 0: it goes on to the end
 
   FIELDS(AssignmentTask, matching, u, v, journal, workspace, progress, report, start, has_duals, many_paths, most_levels)
 };

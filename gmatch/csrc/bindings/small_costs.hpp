@@ -57,7 +57,7 @@ bool is_plain(const CostRange<Cost>& range, const SmallCall& call) {
     const bool fits = !std::numeric_limits<Cost>::is_integer || call.limit->is_whole;
     if (!fits || !(std::abs(call.limit->number) <= far) || range.lowest > range.highest) return false;
   }
-  // Floats beyond the limit are never added to others.
+  // Floats beyond the limit may be of any size: they are never added to others.
   const bool leaves_out = call.limit != nullptr && !std::numeric_limits<Cost>::is_integer;
   const bool is_near = (range.lowest >= -far || (leaves_out && call.maximize)) &&
                        (range.highest <= far || (leaves_out && !call.maximize));

@@ -73,8 +73,8 @@ nb::object duals_in_tiers(const std::vector<Count>& words) { return words.empty(
 
 namespace {
 
-// Solves costs with a smaller number in the place of the largest, and then in tiers. Open if there is no such number, or no
-// assignment.
+// Solves costs with a smaller number in the place of the largest, and then in tiers. Open if no smaller number will do, if there
+// is a limit, or if there is no assignment.
 template <class Stored>
 TierOutcome solve_lowered(const DenseCosts<Stored>& costs, double lowest, double highest,
                           const ShortestPathResult<double>& result, ShortestPathCounters& counters, std::vector<Count>& words,

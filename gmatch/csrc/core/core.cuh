@@ -240,7 +240,8 @@ struct Core {
     const Vertex turned = static_cast<Vertex>((static_cast<unsigned>(row) * 2654435761u + turn) % static_cast<unsigned>(blocks));
     const Rough limit = static_cast<Rough>(dense.limit);
     const Stored* entries_of_row = dense.place(row, 0);
-    // Places go from `turned` to turned + blocks. Of a number and that less `blocks` the smaller one, without a sign, is a block.
+    // Places go from `turned` to turned + blocks - 1. From `blocks` on the block of a place is the place less `blocks`, before it
+    // the place itself: of these two unsigned numbers the smaller one.
     const auto column_of = [&](Vertex place, Vertex s) {
       const unsigned here = static_cast<unsigned>(place), less = here - static_cast<unsigned>(blocks);
       return static_cast<Vertex>(less < here ? less : here) * STRATA + team.lane() * MINE + s;
@@ -365,8 +366,8 @@ struct Core {
     return near > 0 && near < worst / FAR ? near * FAR : worst;
   }
 
-  // Puts the best entries of a row in the place of all its entries. A bidder waits for it: so there is no counter, for whose
-  // answer each lane would wait before it writes.
+  // Puts the best entries of a row in the place of all its entries. A bidder waits for this. So there is no counter: each lane
+  // would wait for its answer before it writes.
   template <class Team, class Best>
   DEVICE void replace(const Team& team, Vertex row, const Best& best) const {
     int mine = 0;

@@ -16,7 +16,7 @@ constexpr Count HIDDEN_SHARE = 8;
 DEVICE bool too_many_hidden(Count rows, Count hidden, Count greatest, Count nothing) {
   return hidden * HIDDEN_SHARE > rows - greatest - nothing || (hidden > 0 && greatest * 2 >= rows);
 }
-// Whether a magnitude leaves room for all pairs that cost no more than `below`: ROOM of gmatch/problems/splits.py.
+// Whether a magnitude leaves room for all pairs that cost no more than `below`. ROOM is the one of gmatch/problems/splits.py.
 DEVICE bool stands_for_not(double magnitude, double below, Count rows) {
   constexpr double ROOM = 32;
   return magnitude > ROOM * (rows + 1.0) * below;

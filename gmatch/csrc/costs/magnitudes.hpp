@@ -24,13 +24,13 @@ double largest_magnitude(const Dual* numbers, Vertex length) {
   return std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
 }
 
-// For duals that hide what pairs cost, or not, if a cost is negative and nearer to 0 than a number: 0 if they do not in any
-// case, IN_ANY_CASE if they do in any case. `cost_of(row)` is the cost of a row's pair; no cost of the minimisation form is
-// below `lowest`.
+// Returns IN_ANY_CASE if the duals hide what pairs cost, and 0 if they do not. Any other number leaves it open: the duals hide
+// costs if a cost of the minimisation form is negative, but above minus this number. `cost_of(row)` is the cost of a row's pair.
+// No cost of the minimisation form is below `lowest`.
 //
-// A pair that costs 0 is a pair like others if negative costs are near: duals may hide that one of these is cheaper. If there
-// are none, nothing is cheaper beside it. Numbers that stand for "not" are told by the pairs, not by the matrix: a second, larger
-// number may stand in entries that no pair takes.
+// A pair that costs 0 is a pair like others if there are negative costs near 0: duals may hide that one of these is cheaper. If
+// there are none, nothing is cheaper beside it. Numbers that stand for "not" are told by the pairs, not by the matrix: a second,
+// larger number may stand in entries that no pair takes.
 constexpr double IN_ANY_CASE = std::numeric_limits<double>::infinity();
 template <class CostOf>
 double hiding_if_negative_within(Vertex rows, double largest_dual, double lowest, const CostOf& cost_of) {

@@ -18,7 +18,7 @@ DEVICE void find_pair_costs(const Team& team, const Entries<Cost>& entries, cons
   });
 }
 
-// The stored entry of each row in its column; of other rows nothing. Columns of a row differ.
+// Writes the stored entry of each row in its column. Rows without a column get nothing. Columns of a row differ.
 template <class Team, class Costs>
 DEVICE void find_stored_pair_costs(const Team& team, const Costs& costs, const Vertex* row_match,
                                    typename Costs::Cost* pair_costs) {

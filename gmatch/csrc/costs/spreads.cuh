@@ -72,7 +72,7 @@ struct Spreads {
   Count minus_places;  // the most binary places of an entry, negative: see rounded_down
 
   // To the nearest number. A division of integers would cut off towards zero: costs below one had epsilons up to four times as
-  // large as the same costs times a million.
+  // large, measured in spreads, as these costs times a million.
   DEVICE int typical_exponent() const {
     return static_cast<int>(floor(static_cast<double>(exponents) / static_cast<double>(num_rows) + 0.5));
   }

@@ -176,7 +176,7 @@ DEVICE void price_by_bounds(Team& team, const Pass& pass, const StrataOfRows& st
 // Pairs that a row draws.
 constexpr Count DRAWN = 3;
 
-// Some number, the next one for another place.
+// A pseudo-random number of a place in a turn.
 DEVICE unsigned scattered(Count place, unsigned turn) {
   unsigned x = static_cast<unsigned>(place) * 2654435761u + static_cast<unsigned>(place >> 32) + turn * 0x9e3779b9u;
   x = (x ^ x >> 16) * 0x85ebca6bu;
@@ -184,9 +184,9 @@ DEVICE unsigned scattered(Count place, unsigned turn) {
   return x ^ x >> 16;
 }
 
-// Draws 32 columns for each row, one for a lane, others in each `turn`. Picks the best by cost - v of all 32, of the first 8, and
-// the first. So each row has pairs that are far, in proportion to how many columns are there. `places` gets DRAWN pairs of
-// each row. A pair may come twice.
+// Draws 32 columns for each row, one for a lane, and others in each `turn`. Picks three: the best by cost - v of all 32, the best
+// of the first 8, and the first. So each row has far pairs, and a cluster of columns gets them in proportion to its size.
+// `places` gets DRAWN pairs of each row. A pair may come twice.
 template <class Team, class Pass>
 DEVICE void draw_pairs(Team& team, const Pass& pass, const double* v, unsigned turn, Count* places) {
   static_assert(Team::LANES == 32, "all lanes of a group vote");

@@ -184,7 +184,7 @@ class Nearest {
     }
     return size;
   }
-  // The points x that suit a y best by the duals of x, for problems that are not doubled.
+  // The points x of the least cost - u for a y. Only for problems that are not doubled.
   int least_of_y(Vertex y, int k, Hit* hits, double below) const {
     return x_tree_->least(clouds_.y_at(y), k, hits, below, clouds_.limit, static_cast<unsigned>(y));
   }

@@ -692,8 +692,8 @@ class Level {
     return std::count(is_found.begin(), is_found.end(), true);
   }
 
-  // Each column asks for its best rows, too. Rows that are near each other have found the same few columns. Rounds would only add
-  // these columns to the core, although the duals overprice others, too.
+  // Each column asks for its best rows, too. Rows that are near each other have found the same few columns. A round would add
+  // only pairs of these columns to the core, although the duals overprice pairs of other columns, too.
   void price_columns() {
     nearest_->set_all_x(u_.data());
     for_hits(0, clouds_.num_y, BEST_ROWS, [&](Vertex j, int k, Hit* hits) {
@@ -705,7 +705,8 @@ class Level {
       }
     });
   }
-  // Columns are asked, too, if rows have found more than this number of pairs in each column that they found.
+  // Columns ask, too, if rows have found more than 8 pairs for each column that they found: benchmarks/log/points.md, "Columns
+  // are asked, too, where rows find the same columns".
   static constexpr Count CROWDED = 8;
 
   // A pair is kept if it costs more than the best of its row by at most this share of the duals.

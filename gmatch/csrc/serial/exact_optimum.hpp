@@ -1,10 +1,10 @@
-// exact_optimum.hpp: the exactly cheapest assignment of floats, in integers of 128 bits, on one core.
+// exact_optimum.hpp: the exactly cheapest assignment of floats, in integers of 128 bits, on one processor.
 //
 // Duals of floats are rounded. If costs lie far apart, rounding may hide what pairs cost. If several assignments are cheapest, or
 // nearly so, rounded duals do not tell which. So costs become whole multiples of the last binary place that any of them has.
-// From v of a solution in floats, few rows have to be matched anew: by shortest paths, as in serial/shortest_path.hpp, without
-// its vectors. The duals are exact, and tell which pairs are tight. gmatch/assignment/exact.py does the same for any costs, in
-// integers of Python.
+// The search starts from v of a solution in floats, and few rows have to be matched anew: by shortest paths, as in
+// serial/shortest_path.hpp, without its vectors. The duals are exact, and tell which pairs are tight. gmatch/assignment/exact.py
+// finds the exact optimum of any costs, in integers of Python.
 //
 // Costs may change while they are read, if another thread writes to the caller's array. Then the answer may be wrong, but no
 // address is, and all loops end.
@@ -33,7 +33,7 @@ struct WholeAndExponent {
     const Count whole = exponent == 0 ? fraction : fraction | Count{1} << 52;
     return {number < 0 ? -whole : whole, std::max(exponent, 1) - 1075};
   }
-  // Of the magnitude, which is not 0.
+  // The bits of the magnitude, and the zeros at its end. It must not be 0.
   int num_bits() const { return 64 - __builtin_clzll(magnitude()); }
   int num_zeros() const { return __builtin_ctzll(magnitude()); }
 
@@ -50,7 +50,7 @@ class ExactOptimum {
       : num_rows_(rows.num_rows()), num_columns_(rows.num_columns()), rows_(std::move(rows)), limit_(limit) {}
 
   // Makes a solution exactly the cheapest, and its duals the floats nearest to exact ones. False if 128 bits leave no room for
-  // sums of costs, or if there is no assignment. The solution is then as it was. Its v may be any finite numbers.
+  // sums of costs, or if there is no assignment. The solution is then as it was. Its v may be any numbers.
   bool find(const ShortestPathResult<double>& result) {
     if (!find_unit()) return false;
     start_from(result);
@@ -168,8 +168,8 @@ class ExactOptimum {
     }
   }
 
-  // Frees rows whose pair is not the best by v. If columns may stay free, v of free columns must be 0, and other pairs may then
-  // be no longer the best: a v is raised once.
+  // Frees rows whose pair is not the best by v. If columns may stay free, v of free columns must be 0. So v of a column that is
+  // freed is raised to 0, once, and other pairs may then no longer be the best.
   void free_what_is_not_tight() {
     bool is_done = false;
     while (!is_done) {
@@ -251,7 +251,7 @@ class ExactOptimum {
       }
     }
   }
-  // The nearest column outside the tree, a free one if there are several; NONE if none can be reached.
+  // The nearest column outside the tree; a free one if several are nearest, and NONE if none can be reached.
   Vertex find_nearest() const {
     Vertex nearest = NONE;
     for (Vertex j = 0; j < num_columns_; ++j) {

@@ -1,4 +1,4 @@
-// exact_slacks.hpp: what rounded duals leave of the costs of some pairs, exactly, as whole multiples of a power of two.
+// exact_slacks.hpp: exact slacks of some pairs by rounded duals, as whole multiples of a power of two.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -45,7 +45,7 @@ struct ExactSlacks {
   std::vector<Count> of_pairs, of_columns;  // [num_columns]
   Count most = 0;                           // the largest magnitude
 
-  // False if 64 bits do not hold them: then costs have bits far below their duals.
+  // False if one is 2^50 or more in the unit: then costs have bits far below their duals.
   template <class Rows>
   bool find(const Rows& rows, const ShortestPathResult<double>& result, const PairList& pairs,
             const std::vector<bool>& may_leave) {

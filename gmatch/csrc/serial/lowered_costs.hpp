@@ -19,7 +19,8 @@ class LoweredCosts {
     return std::ldexp(1, std::ilogb(ROOM * (rows + 1.0) * largest_rest) + 1);
   }
 
-  // False if a dual of the largest magnitude holds something of the rests. Most often the very first entry tells.
+  // False if a dual of the largest magnitude holds something of the rests. Most often the very first entry tells. Also false if
+  // there are no rests and sums of the costs are finite.
   // Finite costs of the minimisation form lie from `lowest` to `highest`; there is no limit.
   template <class Cost>
   bool lower(const DenseCosts<Cost>& costs, double lowest, double highest) {
@@ -40,7 +41,7 @@ class LoweredCosts {
     }
     if (largest == 0 && sums_are_finite()) return false;
     entries_.reset(new double[Count{rows_} * columns_]);
-    // Leaves room for rests a little larger than these.
+    // Leaves room for rests a little larger than the largest one so far.
     for (unit_ = largest > 0 ? 2 * least_unit(rows_, largest) : 1;; unit_ = least_unit(rows_, largest)) {
       largest = costs.maximize ? write<Cost, true>(costs) : write<Cost, false>(costs);
       if (holds(largest)) return false;

@@ -1,4 +1,4 @@
-// marked_pairs.hpp: the assignment of the least sum of marks, along some pairs. See serial/named_optimum.hpp.
+// marked_pairs.hpp: the assignment of the least sum of weights, along some pairs. See serial/named_optimum.hpp.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include "serial/sparse_shortest_path.hpp"
 #include "serial/stored_shortest_paths.hpp"
 
-// Pairs in the order of their rows, with marks that may be lowered by rewards. An assignment of all rows exists, unless costs
-// changed after the pairs were found.
+// Pairs in the order of their rows, and their weights: marks or slacks, less rewards for columns that must be used. An assignment
+// of all rows exists, unless costs changed after the pairs were found.
 struct MarkedPairs {
   Vertex num_rows, num_columns;
   std::vector<Count> offsets;    // [num_rows + 1]

@@ -193,12 +193,13 @@ class NamedOptimum {
     begins_[num_rows_ + 1] = pairs_.size() + static_cast<Count>(leavers_.size());
     number_components();
   }
-  // Where an edge of the rows, which are pairs, or of the free vertex leads.
+  // The vertex that an edge leads to. Edges of rows are pairs, and the edges of the free vertex follow them.
   Vertex end_of(Count edge) const {
     return edge < pairs_.size() ? mates_[pairs_.columns[edge]] : leavers_[edge - pairs_.size()];
   }
 
-  // Tarjan's method, with a path in the place of recursion. Edges are left out that could find no vertex, nor join older ones.
+  // Tarjan's method, with a path in the place of recursion. An edge is left out if it can neither find a vertex nor join older
+  // ones.
   void number_components() {
     const Vertex size = num_rows_ + 1;
     component_.assign(size, NONE);
@@ -249,9 +250,10 @@ class NamedOptimum {
     return static_cast<Count>((mixed ^ mixed >> 31) >> (64 - mark_bits_));
   }
 
-  // Takes an assignment of the least weight, and keeps the pairs that such assignments may use. A column that may stay free costs
-  // leave_cost_of(column) if it does. Other columns are worth more than all weights. No magnitude of these is above `most`. False
-  // if there is no assignment along the pairs, which may happen if costs changed after the pairs were listed.
+  // Takes an assignment of the least weight, and keeps the pairs that assignments of the least weight may use. A column that
+  // stays free costs leave_cost_of(column). A column that must be used is worth more than all weights. No weight and no cost of
+  // leaving is above `most` in magnitude. False if there is no assignment along the pairs, which may happen if costs changed after
+  // the pairs were listed.
   template <class WeightOf, class LeaveCostOf>
   bool take_least(const WeightOf& weight_of, const LeaveCostOf& leave_cost_of, Count most) {
     std::vector<Vertex> row_ids, column_ids, short_row(num_rows_, NONE), short_column(num_columns_, NONE);

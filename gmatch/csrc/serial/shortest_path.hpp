@@ -251,8 +251,8 @@ class ShortestPathSolver {
   bool leaves_many_ties() const {
     return free_rows_.size * MANY_FREE_OF_TIES > static_cast<std::size_t>(num_rows_) && mostly_costs_the_greatest();
   }
-  // Whether some rows have no pair below the greatest cost, by a sample, and most pairs have it. The first such row would take
-  // all columns that no other row wants, and a reduction would leave all other such rows free.
+  // Whether a row of a sample has no pair below the greatest cost, and most pairs have this cost. In a reduction the first row
+  // without a cheaper pair would take all columns that no other row wants, and all other rows without one would stay free.
   bool has_rows_of_ties() {
     for (Vertex row = SAMPLED - 1; row < num_rows_; row += SAMPLED) {
       const Entry* entries = rows_.entries(row);

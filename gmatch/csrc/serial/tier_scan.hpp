@@ -113,7 +113,7 @@ class TierScan {
     return run_in_lanes<LeastFrom>(sizeof(double) * WIDE_FROM * width, costs, bound, width);
   }
 
-  // Whether a cost is negative, but above -bound; `costs` are of the minimisation form if NEGATED is false, else negated.
+  // Whether a cost of the minimisation form is negative, but above -bound. `costs` are these costs, or minus them if NEGATED.
   template <bool NEGATED = false, class Entry>
   static bool has_negative_within(const Entry* costs, double bound, Vertex width) {
     using Pass = HasNegative<Entry, NEGATED>;
