@@ -25,8 +25,8 @@ struct Auction {
   // Epsilon, in spreads of a row: powers of two, from 2 ** first down to 2 ** last, by factors of 2 ** STEP.
   static constexpr int STEP = 2, LAST_TO_SPREAD = -7;
   // The first epsilon if rows want different columns. In a round all prices fall by about its epsilon, while the bounds of what
-  // rows left out stay. So a larger first epsilon makes rows read in vain. The numbers from CALM_FIRST to WIDER, BIDS_OF_A_READ,
-  // COLUMNS_OF_A_BID and SLACK were measured together: benchmarks/log/core_gpu.md, "Auctions that begin with smaller epsilons".
+  // rows left out stay. So a larger first epsilon makes rows read in vain. The numbers from CALM_FIRST to WIDER, BIDS_OF_A_READ and
+  // COLUMNS_OF_A_BID were measured together: benchmarks/log/core_gpu.md, "Auctions that begin with smaller epsilons".
   static constexpr int CALM_FIRST = -5;
   // A round is calm if it cuts off chains for at most 1 row in CALM.
   static constexpr Vertex CALM = 64;
@@ -41,7 +41,9 @@ struct Auction {
   // A row that reads the matrix counts as BIDS_OF_A_READ bids of its chain, and one more for each COLUMNS_OF_A_BID columns. A
   // read takes longer than these bids, but chains that end after few reads leave more rows free.
   static constexpr Vertex BIDS_OF_A_READ = 2, COLUMNS_OF_A_BID = 1024;
-  static constexpr Count SLACK = 12;           // epsilons that an offer may be worse than one left out
+  // Epsilons that an offer may be worse than one left out. With 12 points are faster, but where many rows want few columns they
+  // bid twice as often, and too many stay free: benchmarks/log/core_gpu.md, "Slack is 4 again".
+  static constexpr Count SLACK = 4;
   static constexpr int FINER = 5;              // a unit of a price is the last epsilon over 2 ** FINER
   static constexpr int FALL = 10;              // how many widest spreads prices of an auction alone may fall: 2 ** FALL
 
