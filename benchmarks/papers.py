@@ -114,7 +114,7 @@ class Instance:
 
 def methods(device: str) -> list[str]:
     """Every method of gmatch for the device, the best starters also with the start "regret", and `"auto"`."""
-    names = [method.name for method in gmatch.ASSIGNMENT_METHODS if device == "cpu" or method.name != "jv"]
+    names = [method.name for method in gmatch.ASSIGNMENT_METHODS if "dense" in method.solves[device]]
     if "regret" in STARTS:
         best = ["tree-many", *[name for name in names if name.startswith("munkres")][-1:]]
         names += [f"{name}+regret" for name in best]

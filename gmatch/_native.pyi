@@ -62,8 +62,9 @@ def match_workspace_size(
 def inspect_costs(costs: Any, stored: str, threads: int) -> tuple[Any, Any, bool, bool, bool]: ...
 def assign_in_tiers(
     costs: Any, stored: str, maximize: bool, limit: float | None, lowest: float, highest: float, row_match: Any,
-    col_match: Any, u: Any, v: Any, rests: Any | None,
+    col_match: Any, u: Any, v: Any, rests: Any | None, has_solution: bool,
 ) -> tuple[int, bytes | None, dict[str, Any]]: ...  # fmt: skip
+def largest_rest(costs: Any, stored: str, maximize: bool, value: float) -> float: ...
 
 class Later:
     _later: Any
@@ -76,10 +77,15 @@ def decide_by_marks(
     rows: Any, columns: Any, may_leave: Any, row_match: Any, row_names: Any, column_names: Any, first_turn: int,
     mark_bits: int,
 ) -> int: ...  # fmt: skip
+def has_negative_within(costs: Any, stored: str, maximize: bool, limit: int | float | None, bound: float) -> bool: ...
 def is_only_optimum(
     costs: Any, stored: str, maximize: bool, limit: int | float | None, row_match: Any, col_match: Any, u: Any, v: Any,
     must_be_used: Any,
 ) -> bool: ...  # fmt: skip
+def settle_ties(
+    costs: Any, stored: str, maximize: bool, limit: int | float | None, row_match: Any, col_match: Any, u: Any, v: Any,
+    must_be_used: Any, row_names: Any, column_names: Any,
+) -> int: ...  # fmt: skip
 def assign_jv(
     costs: Any,
     stored: str,
@@ -303,21 +309,27 @@ def small_solver(kind: type, make_field: Any, maximize: bool, deterministic: boo
 def bits_of_options(table: dict[str, Any], options: dict[str, Any]) -> int | None: ...
 def seconds_of_ticks(ticks: int) -> float: ...
 def small_lap(
-    table: dict[str, Any], solvers: tuple[Any, ...], of_batches: tuple[Any, ...], otherwise: Callable[..., Any]
+    table: dict[str, Any],
+    solvers: tuple[Any, ...],
+    of_batches: tuple[Any, ...],
+    of_sparse: dict[type, tuple[Any, ...]],
+    otherwise: Callable[..., Any],
 ) -> Callable[..., Any]: ...
 def lap_small_batch(
     costs: Any, maximize: bool, cost_limit: Any, most_threads: int | Callable[[], int]
-) -> tuple[Any, list[tuple[int, int, int, int]], str, int] | None: ...
-def pairs_of_small_batch(cells: Any, line: tuple[int, int, int, int]) -> tuple[Any, Any]: ...
+) -> tuple[Any, list[tuple[int, int, int, int, bytes | None]], str, int] | None: ...
+def pairs_of_small_batch(cells: Any, line: tuple[int, int, int, int, bytes | None]) -> tuple[Any, Any]: ...
 def result_of_small_batch(
-    kind: type, make_field: Any, cells: Any, asked: dict[str, Any], line: tuple[int, int, int, int]
+    kind: type, make_field: Any, cells: Any, asked: dict[str, Any], line: tuple[int, int, int, int, bytes | None]
 ) -> Any: ...
 def results_of_small_batch(
-    kind: type, make_field: Any, cells: Any, asked: dict[str, Any], table: list[tuple[int, int, int, int]]
+    kind: type, make_field: Any, cells: Any, asked: dict[str, Any], table: list[tuple[int, int, int, int, bytes | None]]
 ) -> list[Any]: ...
 def match_small(offsets: Any, columns: Any, num_columns: int, cells: Any) -> bool: ...
-def duals_hide_costs_of_pairs(pair_costs: Any, u: Any, v: Any, lowest: float) -> bool: ...
-def duals_hide_costs_of_batch(row_match: Any, u: Any, v: Any, pair_costs: Any, lowest: float, hide: Any) -> None: ...
+def hiding_if_negative_within_of_pairs(pair_costs: Any, u: Any, v: Any, lowest: float) -> float: ...
+def hiding_if_negative_within_of_batch(
+    row_match: Any, u: Any, v: Any, pair_costs: Any, lowest: float, within: Any
+) -> None: ...
 def count_neighbours(adjacency: dict[Any, Any], nodes: tuple[Any, ...], offsets: Any) -> None: ...
 def number_neighbours(
     adjacency: dict[Any, Any], nodes: tuple[Any, ...], numbers: dict[Any, int], found: Any

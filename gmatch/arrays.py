@@ -201,7 +201,7 @@ def _way_to_smaller(array: Any) -> str:
 def widened(array: Any, given: Any = None) -> Any:
     """A copy in the type of the programs that holds every value."""
     dtype = array.dtype
-    wider = np.float32 if dtype.name == "bfloat16" else WIDER_TYPE.get((dtype.kind, dtype.itemsize))
+    wider = number_type(dtype) if is_narrow(dtype) else WIDER_TYPE.get((dtype.kind, dtype.itemsize))
     if wider is None:
         raise InvalidInput(
             f"cost must hold real numbers: bool, int8 to int64, uint8 to uint64, or float16 to float64; got {dtype}"

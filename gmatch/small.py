@@ -17,6 +17,7 @@ from .backends.layouts import REPORT, Arrays, numbers_of
 from .errors import InvalidInput
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.graph import BipartiteGraph
+from .problems.points import warn_of_points
 from .result import Assignment, AssignmentBatch, Matching, Status
 from .small_batch import (
     CELLS,
@@ -32,7 +33,7 @@ from .small_batch import (
     unnested,
 )
 from .small_gpu import small_on_gpu_first
-from .tensors import Matrices, comes_back, in_its_library
+from .tensors import Matrices, are_whole, comes_back, in_its_library
 
 SMALL_SIDE = _native.SMALL_SIDE
 COUNTED = SMALL_COUNTERS.getter("augmentations", "rows_scanned", "dual_updates", "entries_read", "ticks", "start_size")
@@ -87,10 +88,10 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
     }
 
 
-def _field_in_batch(name: str, cells: Any, line: tuple[int, int, int, int], *, reason: str) -> Any:
+def _field_in_batch(name: str, cells: Any, line: tuple[int, int, int, int, bytes | None], *, reason: str) -> Any:
     """A field of one problem's Assignment, from the cells of its batch; `line` is the problem's line in the table."""
-    begin, *_ = line
-    return _field(name, memoryview(cells)[WORD * begin :], None, reason=reason)
+    begin, *_, tiers = line
+    return _field(name, memoryview(cells)[WORD * begin :], tiers, reason=reason)
 
 
 class Solver(NamedTuple):
@@ -119,7 +120,7 @@ SMALL_SOLVERS: Solvers = tuple(
 )
 """The solvers, by those bits. They take costs, after a limit if there is one, and return what `gmatch.lap` returns.
 They return None for costs that need the long way: large, of other types, or extreme. With ``deterministic=True`` they
-also return None if several assignments are cheapest, or may be, and duals are not exact or there is a limit."""
+also return None if several assignments are cheapest, or may be, and there is a limit or 128 bits do not tell which."""
 
 
 def _sparse_solver(storage: int, maximize: bool) -> Solver:
@@ -160,7 +161,7 @@ SEQUENCES = frozenset((list, tuple, Matrices))
 
 
 def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
-    """`lap` with the short way for small costs in front of it. Arrays take the short way without a frame of Python."""
+    """`lap` with the short way for small costs in front. Arrays and sparse matrices need no frame of Python for it."""
 
     def lap_of_others(cost: Any, **options: Any) -> Any:
         kind = type(cost)
@@ -172,24 +173,23 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
             array = unnested(cost)
             if type(array) is ndarray:
                 return lap_small_first(array, **options)
-        if kind in lap_small_sparse:
-            quick = _sparse_first(cost, options)
-        elif kind is not ndarray and comes_back(cost):
+        if kind in lap_small_sparse:  # no small one
+            return lap(cost, **options)
+        if kind is not ndarray and comes_back(cost):
+            if type(cost) in (list, tuple) and len(cost) == 2 and are_whole(cost):
+                warn_of_points(cost, 3)
             return in_its_library(cost, lap_small_first, **options)
-        else:
-            quick = _dense_first(cost, options)
+        quick = _dense_first(cost, options)
         return lap(cost, **options) if quick is None else quick
 
     lap_of_others.__qualname__ = lap.__qualname__  # as errors about arguments say
     solve, _, make_field_in_batch = zip(*SMALL_SOLVERS, strict=True)
     of_batches = (AssignmentBatch, field_of_batch, Items, make_field_in_batch, most_threads)
-    lap_small_first = update_wrapper(_native.small_lap(OPTIONS_OF_SMALL, solve, of_batches, lap_of_others), lap)
+    of_sparse = {kind: tuple(solver.solve for solver in solvers) for kind, solvers in lap_small_sparse.items()}
+    lap_small_first = update_wrapper(
+        _native.small_lap(OPTIONS_OF_SMALL, solve, of_batches, of_sparse, lap_of_others), lap
+    )  # fmt: skip
     return lap_small_first
-
-
-def _sparse_first(cost: Any, options: dict[str, Any]) -> Assignment | None:
-    solver = _solver_for(options, lap_small_sparse[type(cost)])
-    return None if solver is None else solver.solve(*_limit_in(options), cost)
 
 
 def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentBatch | None:

@@ -26,7 +26,7 @@ SMALL_COUNTERS = Layout("SmallCounters")
 WORD = 8  # bytes
 INT32, INT64, FLOAT64 = map(np.dtype, (np.int32, np.int64, np.float64))
 # NumPy's types that are widened without loss to a type that the extension takes.
-WIDENED = frozenset(map(np.dtype, ({*NARROW_TYPES} - {"bfloat16"}) | {"bool", "uint32"}))
+WIDENED = frozenset(map(np.dtype, (*(name for name in NARROW_TYPES if hasattr(np, name)), "bool", "uint32")))
 COUNTERS = "start_size", "phases", "levels", "dual_steps", "rows_scanned", "edges_inspected"
 STEPS = "start", "search", "augment", "price"
 NOTHING_DONE = {
@@ -111,16 +111,16 @@ class Items:
     def pairs(self) -> tuple[Any, Any, list[int]]:
         """The rows and the columns of all pairs, one problem after the other, and how many each has."""
         rows, columns = zip(*map(self.pairs_of, range(len(self.places))), strict=True)
-        return np.concatenate(rows), np.concatenate(columns), [pairs for *_, pairs in self.places]
+        return np.concatenate(rows), np.concatenate(columns), [pairs for _, _, _, pairs, _ in self.places]
 
     @property
     def shapes(self) -> Any:
         """Rows and columns of each problem."""
-        return np.array([(rows, columns) for _, rows, columns, _ in self.places], np.int64)
+        return np.array([(rows, columns) for _, rows, columns, *_ in self.places], np.int64)
 
     def padded(self, name: str) -> Any:
         """The arrays of all problems as the rows of one array: views, if all are equally long."""
-        shapes = {(rows, columns) for _, rows, columns, _ in self.places}
+        shapes = {(rows, columns) for _, rows, columns, *_ in self.places}
         if len(shapes) == 1:
             ((rows, columns),) = shapes
             fixed, by_pair, by_row, by_column = CELLS[True].begins[name]
@@ -198,10 +198,12 @@ def field_of_batch(name: str, items: Items) -> Any:
     if name == "status":
         return tuple(
             Status.OPTIMAL if pairs == min(rows, columns) else Status.LIMITED
-            for _, rows, columns, pairs in items.places
+            for _, rows, columns, pairs, _ in items.places
         )
-    if name in ("exact", "covers"):
+    if name == "covers":
         return {}
+    if name == "exact":
+        return {number: items[number].exact for number, (*_, tiers) in enumerate(items.places) if tiers is not None}
     if name == "shapes":
         return items.shapes
     if name == "stats":

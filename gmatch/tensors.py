@@ -38,7 +38,12 @@ NOTHING: dict[int, Any] = {}
 
 
 class Matrices(list[Any]):
-    """A sequence of matrices that is known to be a batch. Two images with few targets may look like two clouds."""
+    """A sequence of matrices that is known to be a batch."""
+
+
+def are_whole(matrices: Any) -> bool:
+    """Whether no tensor is a block that was split off a wider one, as the costs of images with few targets are."""
+    return all(not hasattr(matrix, "is_contiguous") or matrix.is_contiguous() for matrix in matrices)
 
 
 def comes_back(given: Any) -> bool:

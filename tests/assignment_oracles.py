@@ -25,17 +25,19 @@ DTYPES = (
     "bool",
     "float16",
 )
-METHODS = {
-    "cpu": ("auto", *(method.name for method in gmatch.ASSIGNMENT_METHODS)),
-    "gpu": ("auto", *(method.name for method in gmatch.ASSIGNMENT_METHODS if method.name != "jv")),
-}
+
+
+def methods_that_solve(kind: str, device: str) -> tuple[str, ...]:
+    able = (method.name for method in gmatch.ASSIGNMENT_METHODS if kind in method.solves.get(device, ()))
+    return "auto", *able
+
+
+METHODS = {device: methods_that_solve("dense", device) for device in ("cpu", "gpu")}
 
 
 def methods_that_read(dtype: Any, device: str) -> tuple[str, ...]:
-    """The methods that take dense costs of a type. The classical forms read no costs of 8 and 16 bits."""
-    if np.dtype(dtype).itemsize > 2:
-        return METHODS[device]
-    return tuple(method for method in METHODS[device] if not method.startswith(("classical", "munkres")))
+    """The methods that take dense costs of a type."""
+    return methods_that_solve("dense" if np.dtype(dtype).itemsize > 2 else "narrow", device)
 
 
 STARTS = ("auto", "reduce", "bids", "regret", "none")

@@ -15,7 +15,7 @@ from gmatch.backends.protocol import AssignedBatch
 from gmatch.distributed import classical, core, gpu_windows, part
 from gmatch.distributed.ranks import one_rank
 from gmatch.distributed.sampled import Sample
-from gmatch.methods import assignment_method_of
+from gmatch.methods import TiedCore, assignment_method_of
 from gmatch.problems import limits, windows
 from gmatch.problems.batch import CostBatch
 from gmatch.problems.limits import Asked
@@ -130,12 +130,15 @@ class FakeBounds(FakePairs):
         costs, *options = self._given
         return FakeBounds(fake_cupy.fake(np.ascontiguousarray(costs.T)), *options)
 
-    def price(self, rows, v, depth, most=16):
-        """The best pairs of all rows."""
+    def price(self, rows, v, depth, most=None):
+        """The best pairs of all rows; for None 16 of each row, and 3 that are drawn."""
         costs, _, maximize, limit, _ = self._given
         above = limits.minimised(costs, np.float64, maximize, limit) - on_host(v)
-        best = np.sort(np.argsort(above, axis=1, kind="stable")[:, :most], axis=1)
-        places = fake_cupy.fake((best + np.arange(len(costs))[:, None] * costs.shape[1]).ravel())
+        picked = np.argsort(above, axis=1, kind="stable")[:, : most or 16]
+        if most is None:
+            drawn = np.random.default_rng(0).integers(0, costs.shape[1], (len(costs), 3))
+            picked = np.concatenate([picked, np.where(np.isinf(on_host(v))[drawn], picked[:, :1], drawn)], axis=1)
+        places = fake_cupy.fake(np.unique(picked + np.arange(len(costs))[:, None] * costs.shape[1]))
         return Picks(places, 0, None, self.costs(places))
 
     def overpriced(self, rows, u, v, depth):
@@ -260,6 +263,8 @@ class FakeGPU:
 
     @staticmethod
     def assign(costs, method, start, threads):
+        """The host has no search that leaves ties to a core: it goes on to the end."""
+        method = method.search if isinstance(method, TiedCore) else method
         return on_gpu(cpu.assign(costs.on("cpu"), method, on_host_all(start), threads))
 
     @staticmethod

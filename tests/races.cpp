@@ -189,6 +189,12 @@ static void check_interrupts() {
         while (true) team.min_group(0);
       });
     });
+    // A call of many short teams is asked as often as one of a long team.
+    check_interrupt("short teams", [&] {
+      for (int team = 0; team < 10'000; ++team) run_on_host(threads, [](const HostTeam&) { look_around(); });
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      for (int team = 0; team < 10'000; ++team) run_on_host(threads, [](const HostTeam&) { look_around(); });
+    });
   }
   // The thread that was called has ended, or waits.
   check_interrupt("others", [] {

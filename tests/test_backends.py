@@ -13,7 +13,7 @@ from conftest import GPU
 
 import gmatch
 from gmatch import cuda
-from gmatch.backends import cpu, gpu
+from gmatch.backends import cpu, gpu, launch
 from gmatch.backends.catalogue import CSRC, MATCH
 from gmatch.cardinality.matching import Start
 from gmatch.methods import ForestKind
@@ -43,7 +43,7 @@ class HostMemory:
             alloc_pinned_memory=self.allocate,
         )
         self.kept: list[object] = []
-        monkeypatch.setattr(gpu, "cupy", SimpleNamespace(cuda=cuda))
+        monkeypatch.setattr(launch, "cupy", SimpleNamespace(cuda=cuda))
 
     def allocate(self, size: int) -> ctypes.Array:
         class Memory(ctypes.c_char * (size + 1)):
@@ -56,28 +56,28 @@ class HostMemory:
         return memory
 
 
-@pytest.mark.parametrize("fields", [gpu.REPORT_SIZE, gpu.CORE_REPORT_SIZE])
+@pytest.mark.parametrize("fields", [launch.REPORT_SIZE, launch.CORE_REPORT_SIZE])
 @pytest.mark.parametrize("room", [1, 63, 64, 65, 200])
 def test_what_a_launch_counts_is_read(room: int, fields: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Munkres' forms of many launches count more phases than the journal has room for."""
     memory = HostMemory(monkeypatch)
     for phases in {0, 1, room - 1, room, room + 7}:
-        launch = gpu.Launch(room, 1000, fields)
-        levels, augmentations, workspace = launch.levels, launch.augmentations, launch.workspace
-        begin_of_report = launch.report
+        made = launch.Launch(room, 1000, fields)
+        levels, augmentations, workspace = made.levels, made.augmentations, made.workspace
+        begin_of_report = made.report
         report = np.frombuffer((ctypes.c_longlong * fields).from_address(begin_of_report), np.int64)
-        assert (report == 0).all() and launch.read_report() == [0] * fields
+        assert (report == 0).all() and made.read_report() == [0] * fields
         report[:] = np.arange(fields) * 2**40
-        report[gpu.PHASES] = phases
+        report[launch.PHASES] = phases
         for side, begin in enumerate((levels, augmentations)):
             journal = np.frombuffer((ctypes.c_int * room).from_address(begin), np.int32)
             journal[:] = np.arange(room) + 1000 * side
-        found, journal = launch.read()
+        found, journal = made.read()
         known = min(phases, room)
-        assert found == report.tolist() == launch.read_report()
+        assert found == report.tolist() == made.read_report()
         assert (journal[:, :known] == np.arange(known) + [[0], [1000]]).all() and journal.shape[1] >= known
-        begins = [begin_of_report, launch.progress, int(launch.arrivals), levels, augmentations, workspace]
-        assert begins == sorted(begins) and (workspace - begin_of_report) % gpu.ALIGNMENT == 0
+        begins = [begin_of_report, made.progress, int(made.arrivals), levels, augmentations, workspace]
+        assert begins == sorted(begins) and (workspace - begin_of_report) % launch.ALIGNMENT == 0
         assert workspace + 1000 <= begin_of_report + len(memory.kept[0])
         memory.kept.clear()
 
@@ -85,10 +85,10 @@ def test_what_a_launch_counts_is_read(room: int, fields: int, monkeypatch: pytes
 def test_words_begin_with_zero_and_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     memory = HostMemory(monkeypatch)
     for count in (0, 1, 6):
-        words = gpu.Words(count)
-        cells = np.frombuffer((ctypes.c_longlong * (count + gpu.ARRIVALS)).from_address(int(words.begin)), np.int64)
+        words = launch.Words(count)
+        cells = np.frombuffer((ctypes.c_longlong * (count + launch.ARRIVALS)).from_address(int(words.begin)), np.int64)
         assert (cells == 0).all() and words.arrivals == words.begin + 8 * count and words.read() == [0] * count
-        cells[:] = np.arange(count + gpu.ARRIVALS) - 2**40
+        cells[:] = np.arange(count + launch.ARRIVALS) - 2**40
         assert words.read() == cells[:count].tolist()
     memory.kept.clear()
 
@@ -185,10 +185,10 @@ def test_layouts_on_a_gpu_go_after_all_launches(monkeypatch: pytest.MonkeyPatch)
         return SimpleNamespace(synchronize=lambda: waited.append(number))
 
     fake = SimpleNamespace(array=lambda rows, dtype: np.array(rows, dtype), cuda=SimpleNamespace(Device=device))
-    monkeypatch.setattr(gpu, "cupy", fake)
+    monkeypatch.setattr(launch, "cupy", fake)
     monkeypatch.setattr(cuda, "end_of_work", lambda: None)
-    monkeypatch.setattr(gpu, "MOST_LAYOUTS", 4)
-    layouts = gpu.Layouts()
+    monkeypatch.setattr(launch, "MOST_LAYOUTS", 4)
+    layouts = launch.Layouts()
     often = layouts.of(3, 1, 2)[0]
     assert often.tolist() == [[1, 2]]
     for size in range(100):

@@ -8,7 +8,7 @@ from assignment_oracles import DTYPES, brute_force, on, price, random_costs
 from conftest import host
 
 import gmatch
-from gmatch.methods import FEW_ROWS, assignment_method_of, batch_method_of
+from gmatch.methods import FEW_ROWS, TiedCore, assignment_method_of, batch_method_of
 from gmatch.methods.choice import FEW_ROWS_ON_CPU
 
 SEARCHES = ["tree", "tree-nearest", "classical"]
@@ -250,9 +250,10 @@ def test_methods_are_chosen_by_ties_and_size() -> None:
 
     rows = FEW_ROWS
     few, many = np.eye(rows, dtype=int) * (rows // 3), np.eye(rows, dtype=int) * rows
-    assert chosen(few) == gmatch.Classical() and chosen(few, "cpu") == chosen(many, "cpu") == gmatch.JV()
-    assert chosen(few.clip(max=rows // 32)) == gmatch.Tree()
-    assert chosen(few.clip(max=rows // 32 + 1)) == gmatch.Classical()
+    assert chosen(few) == TiedCore("classical") and chosen(few, "cpu") == chosen(many, "cpu") == gmatch.JV()
+    assert chosen(few.clip(max=rows // 32)) == chosen(few.astype(np.int16)) == TiedCore("tree")
+    assert chosen(few.clip(max=rows // 32 + 1)) == TiedCore("classical")
+    assert chosen(few + (2**63 - 10**5)) == gmatch.Tree()  # no room for the duals of a core
     assert chosen(many) == chosen(many / 9) == gmatch.Core()
     assert chosen(many[1:]) == chosen(many[1:] / 9) == gmatch.Tree()
     half = many[rows // 2 :, rows // 2 :] * 2

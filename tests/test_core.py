@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 import gmatch
 from gmatch import _native
 from gmatch.assignment.lap import AssignmentStart
-from gmatch.backends import cpu, gpu
+from gmatch.backends import cpu, launch
 from gmatch.backends.layouts import Layout
 from gmatch.datasets import costs as families
 from gmatch.methods import SerialCore
@@ -296,8 +296,8 @@ STEPS_OF_SERIAL_CORE = re.compile(
 STEPS_OF_PROGRAM = re.compile("price ?(auction refine ?)?(search reprice ?)*((search )?bound search_matrix)?")
 
 
-def trace_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) -> list[str]:
-    """The trace of assign_by_core, which `lap` never calls with one thread."""
+def report_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) -> list[int]:
+    """The report of assign_by_core, which `lap` never calls with one thread."""
     dual = np.float64 if cost.dtype.kind == "f" else np.int64
     (rows, columns), finite = cost.shape, cost[np.isfinite(cost)]
     row_match, col_match = np.full(rows, -1, np.int32), np.empty(columns, np.int32)
@@ -320,10 +320,26 @@ def trace_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) -> 
         spread,
         threads,
     )
-    assert len(report) == gpu.CORE_REPORT_SIZE
+    assert len(report) == launch.CORE_REPORT_SIZE
     found = cost[np.arange(rows), row_match].sum(dtype=np.float64)
     assert found == pytest.approx(cost[linear_sum_assignment(cost)].sum(dtype=np.float64), rel=1e-12)
-    return cpu.steps_by_name(report[gpu.REPORT_SIZE :])
+    return report
+
+
+def trace_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) -> list[str]:
+    return cpu.steps_by_name(report_of_program(cost, threads, start)[launch.REPORT_SIZE :])
+
+
+def test_auctions_do_not_depend_on_the_scale_of_costs() -> None:
+    """A power of two moves the epsilons of an auction with the costs. Rows seldom read the matrix again."""
+    cost = np.random.default_rng(0).random((300, 300))
+    counts = set()
+    for scale in (2.0**-20, 1.0, 2.0**20):
+        report = report_of_program(scale * cost, 1, AssignmentStart.REDUCE)
+        counts.add(tuple(report[launch.REPORT.names.index(name)] for name in ("bids", "rows_read")))
+    assert len(counts) == 1
+    ((bids, rows_read),) = counts
+    assert 0 < rows_read < 0.7 * len(cost) < 4000 < bids < 6000
 
 
 @pytest.mark.parametrize("name", TRACES)
@@ -432,6 +448,20 @@ def test_a_matrix_without_an_assignment_is_searched_whole_on_gpu_and_cpu(device:
     assert "search bound search_matrix" in trace, trace
     assert found.stats["dense_searches"] == found.stats["trace"].count("search_matrix")
     assert float(found.cost) == pytest.approx(gmatch.lap(cost, infeasible="partial").cost)
+
+
+def test_a_search_of_ties_that_takes_long_leaves_them_to_a_core(device: str) -> None:
+    """Of costs with few values a GPU searches the matrix first. Distances that are cut off take it many levels."""
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 1000, (2, 2000, 2))
+    gates = np.minimum(np.rint(np.hypot(*(x[:, None] - y).transpose(2, 0, 1))), 100).astype(np.int32)
+    even = rng.integers(0, 100, (2000, 2000)).astype(np.int32)
+    for cost, goes_on in ((gates, True), (even, False), (gates.astype(np.int16), True), (even[:500], False)):
+        found = gmatch.lap(on(cost, device), certify=True)
+        assert int(found.cost) == int(gmatch.lap(cost, method="jv").cost)
+        if device == "gpu":
+            assert (found.stats["method"] == "core") == ("trace" in found.stats) == goes_on
+            assert ("so a core took over" in found.stats["reason"]) == goes_on
 
 
 def test_other_methods_have_no_trace() -> None:

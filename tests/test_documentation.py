@@ -136,6 +136,20 @@ def test_links_lead_somewhere(page: str) -> None:
     assert [target for target in targets if not ((ROOT / page).parent / target.split("#")[0]).exists()] == []
 
 
+def test_comments_name_entries_of_the_log_that_are_there() -> None:
+    """An entry is named after its file, or before it."""
+    logs = {path.name: path.read_text(encoding="utf-8") for path in (ROOT / "benchmarks" / "log").glob("*.md")}
+    headings = {name: re.findall(r"^#+ (.*)$", text, re.M) for name, text in logs.items()}
+    named = []
+    for path in (ROOT / "gmatch").rglob("*"):
+        if path.suffix in (".py", ".cuh", ".hpp", ".cpp"):
+            text = re.sub(r"\n\s*(?://|#)? ?", " ", path.read_text(encoding="utf-8"))
+            named += re.findall(r'benchmarks/log/(\w+\.md)(?:,| \()? ?"([^"]+)"', text)
+            named += [place[::-1] for place in re.findall(r'"([^"]+)" in benchmarks/log/(\w+\.md)', text)]
+    assert len(named) > 40
+    assert [(log, entry) for log, entry in named if not any(entry in line for line in headings.get(log, ()))] == []
+
+
 def test_the_index_links_and_lists_every_page() -> None:
     index = TEXTS["docs/index.md"]
     pages = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"}

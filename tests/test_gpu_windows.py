@@ -180,14 +180,26 @@ def test_points_on_a_gpu_with_a_limit_and_a_start(small_windows):
         assert again.stats["initial"] == "given" and np.isclose(again.cost, expected.cost)
 
 
-def test_points_on_a_gpu_start_from_given_duals_by_an_auction(small_windows, monkeypatch):
-    starts, run = [], core.run
+def noted_starts(monkeypatch):
+    """From now on: "bids" for each auction alone, and the start of each search."""
+    starts, run, bids_on = [], core.run, of_windows.bids_on
 
     def noting(costs, plan, start=None):
-        starts.append((start.kind, start.v is not None))
+        assert start.kind != AssignmentStart.GIVEN or start.v is not None
+        starts.append(start.kind)
         return run(costs, plan, start)
 
+    def noting_bids(costs):
+        starts.append("bids")
+        return bids_on(costs)
+
     monkeypatch.setattr(core, "run", noting)
+    monkeypatch.setattr(of_windows, "bids_on", noting_bids)
+    return starts
+
+
+def test_points_on_a_gpu_start_from_given_duals_by_an_auction(small_windows, monkeypatch):
+    starts = noted_starts(monkeypatch)
     rng = np.random.default_rng(15)
     x, y = rng.random((2, 60, 3))
     costs = PointCosts(x, y)
@@ -196,7 +208,7 @@ def test_points_on_a_gpu_start_from_given_duals_by_an_auction(small_windows, mon
         found = gmatch.lap(costs, device="gpu", duals=(np.zeros(60), size * rng.uniform(-1, 1, 60)))
         gmatch.verify(costs, found)
         assert found.stats["initial"] == "given" and np.isclose(found.cost, gmatch.lap(costs).cost, rtol=1e-12)
-        assert starts[:2] == [(AssignmentStart.REDUCE, False), (AssignmentStart.GIVEN, True)]
+        assert starts[:2] == ["bids", AssignmentStart.GIVEN]
 
 
 def test_points_on_a_gpu_whose_costs_are_large(small_windows):
@@ -261,7 +273,10 @@ def test_passes_by_bounds_find_what_pairs_cost(metric, n, m, d, offset):
     here, v = cuda.cupy().asarray, rng.normal(size=m) * exact.std() / 4
     rows, reduced = here(np.arange(n, dtype=np.int32)), exact - v
     same = np.allclose if metric == "minkowski" else np.array_equal
-    picks = bounds.price(rows, here(v), Depth(0, 1.0))
+    with_far = bounds.price(rows, here(v), Depth(0, 1.0))
+    at, of = np.divmod(with_far.places.get(), m)
+    assert same(with_far.costs.get(), exact[at, of]) and np.isin(np.bincount(at, minlength=n), range(16, 20)).all()
+    picks = bounds.price(rows, here(v), Depth(0, 1.0), 16)
     at, of = np.divmod(picks.places.get(), m)
     assert same(picks.costs.get(), exact[at, of]) and (np.bincount(at, minlength=n) == 16).all()
     least = np.full(n, np.inf)
@@ -425,26 +440,33 @@ def test_pairs_of_centroids_have_an_assignment(number):
     assert len(rows) <= 4 * number
 
 
+def test_clusters_of_other_numbers_of_x_than_of_y_have_an_assignment(gpu):
+    """Near pairs have none, since all of them lie within a cluster. Each row draws far pairs, too."""
+    rng = np.random.default_rng(5)
+    x, y = rng.normal(size=(2, 600, 9))
+    x[:60] += 1000
+    y[:90] += 1000
+    costs = PointCosts(x, y)
+    part = GpuWindowPart(PointBlock(costs), gpu_windows.FilledWindows(costs), None)
+    v = of_windows.start(None, part, None)
+    assert v.max() == 0  # bounds in float32 lose as much as v is large
+    rows, columns = np.divmod(part.picked[0].get(), 600)
+    graph = scipy.sparse.coo_array((np.ones(len(rows), bool), (rows, columns)), shape=(600, 600))
+    assert gmatch.max_matching(graph).size == 600
+    part.close()
+    gmatch.verify(costs, gmatch.lap(costs, device="gpu"))
+
+
 def test_a_core_is_searched_anew_if_many_rows_are_offered_entries(small_windows, monkeypatch):
     """By an auction from the last duals. Else the search goes on from the last pairs."""
-    starts = []
-    run = core.run
-
-    def noting(costs, plan, start=None):
-        starts.append(start.kind)
-        found = run(costs, plan, start)
-        if starts[-2:] == [AssignmentStart.REDUCE, AssignmentStart.GIVEN]:  # it mends roundings only
-            assert found.counters["start_size"] > 0.99 * len(found.row_match)
-        return found
-
-    monkeypatch.setattr(core, "run", noting)
+    starts = noted_starts(monkeypatch)
     monkeypatch.setattr(of_windows, "MOST_AUCTIONS", 0)
     x, y = clouds("ring", 1100, 3)
     gmatch.lap(PointCosts(x, y), device="gpu")
     if not GPU:  # on a GPU fewer rows may be offered entries
-        assert starts[:4] == [AssignmentStart.REDUCE, AssignmentStart.GIVEN] * 2
+        assert starts[:4] == ["bids", AssignmentStart.GIVEN] * 2
     starts.clear()
     monkeypatch.setattr(core, "PART_ANEW", 0)
     found = gmatch.lap(PointCosts(x, y), device="gpu")
-    assert starts[:2] == [AssignmentStart.REDUCE, AssignmentStart.GIVEN] and set(starts[2:]) == {AssignmentStart.GIVEN}
+    assert starts[:2] == ["bids", AssignmentStart.GIVEN] and set(starts[2:]) == {AssignmentStart.GIVEN}
     gmatch.verify(PointCosts(x, y), found)

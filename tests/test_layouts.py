@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from enum import IntEnum
+from importlib import import_module
 from struct import calcsize, unpack_from
 from typing import get_args
 
@@ -12,10 +13,11 @@ import pytest
 
 from gmatch import _native, methods, small
 from gmatch.assignment.lap import AssignmentStart
-from gmatch.backends import cpu, gpu
+from gmatch.backends import block_passes, cpu, launch
 from gmatch.backends.catalogue import CSRC, PROGRAMS
 from gmatch.backends.layouts import BATCH_PROBLEM, Arrays, Layout, words_of
 from gmatch.cardinality.matching import Start
+from gmatch.distributed import window_passes
 from gmatch.methods import ForestKind
 
 ALL_SOURCES = "".join(path.read_text() for path in CSRC.rglob("*") if path.is_file())
@@ -110,7 +112,7 @@ def test_swapped_members_are_refused(name: str, monkeypatch: pytest.MonkeyPatch)
 def test_what_programs_take_by_value_is_mirrored() -> None:
     wanted = {struct for program in PROGRAMS for struct in program.structs}
     assert wanted <= {name.partition("<")[0] for name in _native.STRUCTS}
-    assert (gpu.REPORT_SIZE, gpu.CORE_REPORT_SIZE) == (18, 18 + 65)
+    assert (launch.REPORT_SIZE, launch.CORE_REPORT_SIZE) == (18, 18 + 65)
 
 
 MIRRORED: dict[str, list[str]] = {
@@ -132,6 +134,55 @@ def test_every_enum_of_the_extension_is_used_by_number_or_name() -> None:
     assert set(_native.ENUMS) == {*MIRRORED, "CoreStep", "Storage", "TierOutcome"}
     assert set(cpu.TIER_OUTCOMES) == {"stands", "solved", "open"}
     assert set(small.STORAGE) == {"rows", "columns", "coordinates"}
+
+
+# Numbers that Python and csrc both need: a module, the name there, a file of csrc, and the name there if it differs.
+WRITTEN_TWICE = (
+    ("problems.limits", "SPREADS", "assignment/checked_batch.cuh"),
+    ("problems.limits", "LARGE_ON_GPU", "assignment/checked_batch.cuh"),
+    ("problems.splits", "ROOM", "costs/hidden.cuh"),
+    ("problems.splits", "ROOM", "serial/lowered_costs.hpp"),
+    ("problems.splits", "MOST_TIERS", "serial/tier_scan.hpp"),
+    ("assignment.exact", "LAST_DIGITS", "serial/tiers.hpp"),
+    ("assignment.exact", "GROWTH", "serial/tiers.hpp"),
+    ("distributed.margins", "ROUNDINGS", "costs/dense.cuh"),
+    ("distributed.margins", "ROUNDINGS", "core/block_passes.cuh"),
+    ("backends.block_passes", "STRATA", "costs/pass.cuh"),
+    ("backends.pair_lists_gpu", "MOST_SHARES", "points/lists.cuh"),
+    ("backends.point_bounds", "STRATA_OF_ROW", "points/bounds.cuh"),
+    ("backends.point_costs", "TILE", "points/pairs.cuh", "COLUMNS"),
+)
+
+
+def number_in_source(name: str, text: str) -> float:
+    """The value of a constant of csrc. It may be a product or a quotient with constants of the same file."""
+    (pattern,) = re.findall(rf"constexpr [^;]*\b{name} = ([^,;]+)[,;]", text)
+    if "epsilon()" in pattern:
+        return 2.0**-52
+    pattern = re.sub(r"[A-Z]{2,}\w*", lambda other: str(number_in_source(other[0], text)), pattern.replace("1LL", "1"))
+    pattern = re.sub(r"0x1p(\d+)", r"2.0**\1", pattern)
+    assert re.fullmatch(r"[\d.e ()*/<-]+", pattern), pattern
+    number: float = eval(pattern)
+    return number
+
+
+@pytest.mark.parametrize(("module", "name", "source", "other"), [(*row, row[1])[:4] for row in WRITTEN_TWICE])
+def test_numbers_that_are_written_twice_are_equal(module: str, name: str, source: str, other: str) -> None:
+    number = getattr(import_module(f"gmatch.{module}"), name)
+    assert number == number_in_source(other, (CSRC / source).read_text())
+
+
+# The numbers of minima of a row, by their names in serial/core_search.hpp and in serial/row_picks.hpp.
+MINIMA = {"MINIMA": "FEWEST_MINIMA", "MOST_MINIMA": "MOST_MINIMA"}
+
+
+def test_rows_are_picked_alike_by_ranks_and_by_a_host() -> None:
+    (depths,) = re.findall(r"DEPTHS\[WHOLE\] = \{(.*?)\};", (CSRC / "serial/core_search.hpp").read_text(), re.DOTALL)
+    picks = (CSRC / "serial/row_picks.hpp").read_text()
+    minima = {name: number_in_source(of_picks, picks) for name, of_picks in MINIMA.items()}
+    found = re.findall(r"\{(\w+), (\d+), (\d+)\}", depths)
+    assert [(minima[name], int(rank), int(room)) for name, rank, room in found] == list(block_passes.DEPTHS)
+    assert window_passes.PICKED == _native.PICKED_ON_GPU * block_passes.STRATA
 
 
 SHAPES = [(0, 0), (1, 1), (3, 5), (5, 3), (7, 7), (0, 4), (2, 300)]

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import gmatch
+from gmatch.assignment.plan import STARTS
+from gmatch.backends import cpu, gpu
 from gmatch.methods import assignment_method_of, batch_method_of, method_of
 
 COSTS = gmatch.DenseCosts(np.eye(3))
@@ -44,11 +46,23 @@ def test_what_a_refusal_names_is_taken(kind: str, device: str) -> None:
 
 
 def test_every_method_of_a_kind_is_solved_by_the_backend() -> None:
-    from gmatch.backends import cpu
-
-    for methods, programs, kind in (
-        (gmatch.ASSIGNMENT_METHODS, cpu.DENSE_PROGRAMS, "dense"),
-        (gmatch.ASSIGNMENT_METHODS, cpu.SPARSE_PROGRAMS, "sparse"),
-        (gmatch.ASSIGNMENT_METHODS, cpu.BATCH_PROGRAMS, "batch"),
+    for programs, kind, device in (
+        (cpu.DENSE_PROGRAMS, "dense", "cpu"),
+        (cpu.SPARSE_PROGRAMS, "sparse", "cpu"),
+        (cpu.BATCH_PROGRAMS, "batch", "cpu"),
+        (gpu.DENSE_PROGRAMS, "dense", "gpu"),
+        (gpu.BATCH_EDGES_OF, "batch", "gpu"),
     ):
-        assert {type(method) for method in methods if kind in method.solves["cpu"]} <= programs.keys()
+        solving = {type(method) for method in gmatch.ASSIGNMENT_METHODS if kind in method.solves.get(device, ())}
+        assert solving <= programs.keys()
+
+
+def test_every_kind_of_method_is_public() -> None:
+    """Messages tell users to make methods by these names."""
+    for kind in map(type, (*gmatch.METHODS, *gmatch.ASSIGNMENT_METHODS)):
+        assert getattr(gmatch, kind.__name__) is kind
+
+
+def test_methods_take_the_starts_of_lap() -> None:
+    for method in gmatch.ASSIGNMENT_METHODS:
+        assert "reduce" in method.starts and {*method.starts} <= {*STARTS} - {"auto"}

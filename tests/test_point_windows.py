@@ -182,7 +182,7 @@ def test_forged_results_are_refused(limit):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (dict(infeasible="partial"), "use cost_limit"),
+        (dict(infeasible="largest"), "infeasible must be"),
         (dict(initial="bids"), "starts from minima"),
         (dict(duals=(np.zeros(3), np.zeros(4))), r"v of shape \(3,\)"),
         (dict(threads=0), "threads must be"),
@@ -203,3 +203,74 @@ def test_products_that_float32_does_not_hold(exponent):
     assignment = gmatch.lap(costs, certify=True)
     matrix = matrix_of(costs)
     assert np.isclose(assignment.cost, matrix[linear_sum_assignment(matrix)].sum(), rtol=1e-12, atol=0)
+
+
+def crossed(rng, n, m, d):
+    """Points of two lines. Costs are nearly products, so all points prefer the same points of the other line."""
+    along = rng.normal(size=(2, d))
+    return rng.random((n, 1)) * along[0], rng.random((m, 1)) * along[1]
+
+
+def far_tenth(rng, n, m, d):
+    x, y = rng.random((n, d)), rng.random((m, d))
+    y[: m // 10] += 100
+    return x, y
+
+
+@pytest.mark.parametrize(("family", "n", "rounds"), [(crossed, 770, 8), (far_tenth, 800, 6), (far_tenth, 770, 8)])
+@pytest.mark.parametrize("metric", ["sqeuclidean", "euclidean", "cityblock"])
+def test_duals_of_centroids_after_duals_that_mislead(family, n, rounds, metric):
+    """Without them the first lists were widened until an assignment existed, and 9 to 15 rounds followed."""
+    x, y = family(np.random.default_rng(0), n, 800, 12)
+    for costs in (PointCosts(x, y, metric=metric), PointCosts(y, x, metric=metric)):
+        assignment = gmatch.lap(costs, certify=True)
+        assert assignment.stats["rounds"] <= rounds and assignment.stats["trace"].count("widen") <= 1
+
+
+@pytest.mark.parametrize("metric", [*METRICS, "minkowski"])
+@pytest.mark.parametrize("limit", [False, True])
+def test_duals_of_centroids_are_nearly_feasible_and_tight(metric, limit):
+    """For near fours, as in clouds of few distinct points; up to the rounding of bounds."""
+    rng = np.random.default_rng(3)
+    x, y = (np.repeat(rng.random((size, 10)), 4, axis=0)[rng.permutation(4 * size)] for size in (30, 30 + 10 * limit))
+    p = 3 if metric == "minkowski" else None
+    matrix = matrix_of(PointCosts(x, y, metric=metric, p=p))
+    costs = PointCosts(x, y, metric=metric, p=p, cost_limit=float(np.quantile(matrix, 0.1)) if limit else None)
+    part = point_windows.PointPart(point_windows.PointBlock(costs))
+    v = part._duals_of_centroids()
+    cut = matrix if costs.limit is None else np.minimum(matrix, costs.limit)
+    proven = (cut - v).min(axis=1).sum() + v.sum()
+    best = cut[linear_sum_assignment(cut)].sum()
+    assert best - 1e-4 * abs(cut).max() * len(cut) <= proven <= best + 1e-12 * abs(cut).max() * len(cut)
+    sample = part._sampled()
+    (bound, wanted), (of_zeros, _) = (sample.judged(duals) for duals in (v, np.zeros(len(v))))
+    difference = proven - cut.min(axis=1).sum()
+    assert np.isclose((bound - of_zeros) * sample.unit, difference, rtol=1e-3, atol=1e-3 * abs(cut).max())
+    assert 1 < wanted <= len(v)
+
+
+@pytest.mark.parametrize("shape", [(50, 50), (40, 60), (60, 40)])
+def test_pairs_to_start_from_are_in_the_core(shape):
+    rng = np.random.default_rng(6)
+    x, y = (rng.normal(size=(size, 12)) for size in shape)
+    for limit in (None, 15.0):
+        costs = PointCosts(x, y, cost_limit=limit)
+        best = gmatch.lap(costs)
+        for initial in (best.row_match, best, np.full(shape[0], -1), best.row_match[::-1].copy()):
+            again = gmatch.lap(costs, initial=initial, certify=True)
+            assert np.array_equal(again.row_match, best.row_match) and again.stats["initial"] == "given"
+    with pytest.raises(InvalidInput, match="column 0 is given to more than one row"):
+        gmatch.lap(costs, initial=np.zeros(shape[0], int))
+    assert gmatch.lap(PointCosts(x, y), infeasible="partial", certify=True).size == min(shape)
+
+
+def test_a_sample_is_computed_in_parts_that_an_interrupt_waits_for(monkeypatch):
+    """2,048 rows of 600 coordinates took 2 s at once."""
+    rows = []
+    values = point_windows.PointPart.values
+    monkeypatch.setattr(
+        point_windows.PointPart, "values", lambda part, some: rows.append(len(found := values(part, some))) or found
+    )
+    monkeypatch.setitem(limits.ENTRIES_PER_BLOCK, "cpu", 500)
+    gmatch.lap(PointCosts(*np.random.default_rng(1).random((2, 100, 12)), metric="cityblock"), certify=True)
+    assert max(rows) == 5

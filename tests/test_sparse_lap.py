@@ -582,6 +582,8 @@ def test_on_a_gpu(device: str) -> None:
         for there in (matrix, matrix[:700] if matrix.format == "csr" else matrix, matrix.T):
             assignment = gmatch.lap(there)
             assert gmatch.verify(there, assignment).cost == assignment.cost
+            pairs = tuple(map(host, assignment))
+            assert np.array_equal(host(assignment.pair_costs), np.asarray(there.get().tocsr()[pairs]).ravel())
             assert type(assignment.row_match).__module__.startswith("cupy")
     twice = csp.coo_matrix(host_matrix)
     assert gmatch.lap(twice, device="cpu").cost == pytest.approx(gmatch.lap(host_matrix).cost)

@@ -295,3 +295,16 @@ def test_arrays_of_jax(jax: Any) -> None:
     assert [tuple(map(list, map(np.asarray, one))) for one in batch] == [([0, 1, 2], [1, 0, 2])] * 2
     with pytest.raises(gmatch.InvalidInput):
         jax.grad(lambda c: gmatch.lap(c).cost)(cost)
+
+
+@pytest.mark.parametrize("points", [40, 4000])
+def test_two_tensors_of_coordinates_bring_a_warning(points):
+    x, y = torch.rand(2, points, 3)
+    for clouds in ((x, y), [x, y]):
+        with pytest.warns(UserWarning, match="PointCosts") as caught:
+            gmatch.lap(clouds)
+        assert [warning.filename for warning in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gmatch.lap([x, y, y]), gmatch.lap(torch.stack([x, y])), gmatch.lap(gmatch.CostBatch([x, y]))
+        gmatch.lap(torch.rand(points, 6).split([3, 3], -1))  # costs of two images with three targets each

@@ -205,6 +205,61 @@ def test_one_pair_costs_something_beside_two_numbers_for_not() -> None:
             assert (times[pairs].sum(), whole[pairs].sum()) == (times[right].sum(), whole[right].sum()), case
 
 
+def with_bonuses(rng: np.random.Generator, shape: tuple[int, int]) -> Any:
+    """Large numbers of both signs. Most other pairs cost nothing, and a few between -3 and 3."""
+    cost = np.where(rng.random(shape) < 0.8, 0, rng.integers(-3, 4, shape)).astype(float)
+    for _ in range(int(rng.integers(1, 4))):
+        chosen = rng.random(shape) < rng.choice([0.1, 0.3, 0.6])
+        cost[chosen] = rng.choice([-1, 1]) * rng.choice([1e12, 1e17, 4e17, 1e19, 1e20, 1e22])
+    return cost
+
+
+def test_pairs_that_cost_nothing_beside_a_bonus() -> None:
+    """Duals hide that a pair of -3 is cheaper than a pair of 0. A cost of 0 itself is never hidden."""
+    rng = np.random.default_rng(3)
+    for case in range(150):
+        rows = int(rng.integers(3, 7))
+        cost, maximize = with_bonuses(rng, (rows, rows + int(rng.integers(0, 2)))), case % 2 == 0
+        exact = [list(map(int, row)) for row in cost.tolist()]
+        least = least_by_trying(exact)
+        for name, assignment in ways(-cost if maximize else cost, maximize).items():
+            assert sum(exact[i][j] for i, j in zip(*assignment, strict=True)) == least, (case, name)
+
+
+def test_an_update_of_pairs_that_cost_nothing_beside_a_bonus() -> None:
+    rng = np.random.default_rng(4)
+    for case in range(200):
+        rows, maximize = int(rng.integers(3, 7)), case % 2 == 0
+        cost = with_bonuses(rng, (rows, rows))
+        before = cost.copy()
+        before[0] = with_bonuses(rng, (1, rows))
+        sign = -1 if maximize else 1
+        assignment = gmatch.lap(sign * before, maximize=maximize).update(sign * cost, rows=[0], certify=True)
+        exact = [list(map(int, row)) for row in cost.tolist()]
+        assert sum(exact[i][j] for i, j in zip(*assignment, strict=True)) == least_by_trying(exact), case
+
+
+@pytest.mark.parametrize("method", ["auto", "core", "tree", "jv"])
+def test_many_pairs_have_a_bonus_and_one_costs_something(method: str) -> None:
+    """The pairs of the smaller bonus are no ordinary costs, however many there are."""
+    rng = np.random.default_rng(5)
+    for case in range(200):
+        rows = int(rng.integers(10, 24))
+        shape, tops, bonuses = (rows, rows), int(rng.integers(0, 4)), int(rng.integers(4, rows - 2))
+        whole = np.where(rng.random(shape) < 0.7, 0, rng.integers(-3, 4, shape))
+        large = np.zeros(shape, int)  # multiples of 1e19
+        large[: tops + bonuses] = np.where(rng.random((tops + bonuses, rows)) < 0.5, -1, 0)
+        large[:tops] = np.where(rng.random((tops, rows)) < 0.7, -1000, large[:tops])
+        whole[large != 0] = 0
+        rng.shuffle(both := np.stack([whole, large], axis=2))
+        whole, large = both[..., 0], both[..., 1]
+        cost = whole + large * 1e19
+        right = linear_sum_assignment(whole + large * 2**12)
+        for costs in (cost, sparse_of(cost)) if method in ("jv", "tree", "auto") else (cost,):
+            pairs = tuple(gmatch.lap(costs, method=method, certify=True))
+            assert (large[pairs].sum(), whole[pairs].sum()) == (large[right].sum(), whole[right].sum()), case
+
+
 @pytest.mark.parametrize("shape", [(5, 5), (4, 6), (6, 4)])
 def test_a_partial_answer_is_proven_in_any_layout(shape: tuple[int, int]) -> None:
     """The tiers of the parts of a cover belong to the rows and columns as given, not to how costs are stored."""

@@ -123,7 +123,13 @@ def test_the_rule(kind: str, device: str) -> None:
     assert with_choice > 0
 
 
+def settle_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As ties are settled that the extension leaves open."""
+    monkeypatch.setattr(cpu, "settle_ties", lambda *_: None)
+
+
 def test_further_marks_decide_where_the_first_ones_tie(monkeypatch: pytest.MonkeyPatch) -> None:
+    settle_in_python(monkeypatch)
     monkeypatch.setattr(ties, "MARK_BITS", 1)
     rng = np.random.default_rng(6)
     for _ in range(40):
@@ -197,6 +203,7 @@ def test_many_ties_are_marked_in_the_matrix(
 ) -> None:
     cost = KINDS[kind](np.random.default_rng(4), shape)
     listed = gmatch.lap(cost, deterministic=True).row_match
+    settle_in_python(monkeypatch)
     monkeypatch.setattr(ties, "MANY_PAIRS", 0)
     monkeypatch.setattr(ties, "LARGE_SHARE", 0.01)
     marked = gmatch.lap(on(cost, device), deterministic=True, certify=True)
@@ -217,8 +224,13 @@ def settled(cost: np.ndarray, row_match: Any, u: Any, v: Any) -> list[int]:
     return row_match.tolist()
 
 
+@pytest.mark.parametrize("in_python", [False, True])
 @pytest.mark.parametrize("kind", ["few floats", "far apart", "last bits", "in layers", "cheap columns"])
-def test_any_assignment_and_any_duals_lead_to_the_exact_optimum(kind: str) -> None:
+def test_any_assignment_and_any_duals_lead_to_the_exact_optimum(
+    kind: str, in_python: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if in_python:
+        settle_in_python(monkeypatch)
     rng = np.random.default_rng(7)
     for case in range(30):
         rows = int(rng.integers(2, 5))
@@ -231,10 +243,12 @@ def test_any_assignment_and_any_duals_lead_to_the_exact_optimum(kind: str) -> No
         assert settled(cost, row_match, u, v) == named_by_the_rule(cost, maximize=False)
 
 
-@pytest.mark.parametrize("listed", [True, False])
-def test_what_a_slack_loses_by_rounding_is_no_proof(monkeypatch: pytest.MonkeyPatch, listed: bool) -> None:
+@pytest.mark.parametrize("listed", [True, False, None])
+def test_what_a_slack_loses_by_rounding_is_no_proof(monkeypatch: pytest.MonkeyPatch, listed: bool | None) -> None:
     """All slacks are rounded to 0, but one of the two assignments costs 1e-20 more."""
-    if not listed:
+    if listed is not None:
+        settle_in_python(monkeypatch)
+    if listed is False:
         monkeypatch.setattr(ties, "MANY_PAIRS", 0)
         monkeypatch.setattr(ties, "LARGE_SHARE", 0.01)
     for cheap in (0, 1):
@@ -253,7 +267,36 @@ def test_where_nothing_ties_nothing_changes() -> None:
     assert gmatch.lap(np.zeros((0, 3)), deterministic=True).size == 0
 
 
+@pytest.mark.parametrize("shape", [(12, 12), (20, 26), (26, 20), (70, 105), (500, 520)])
+def test_ties_of_decimals_are_settled_in_the_extension(shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums of decimals tie except in their last bits, and their exact slacks fit 64 bits."""
+    rng = np.random.default_rng(30)
+    for case in range(12 if max(shape) < 500 else 2):
+        cost = np.round(rng.random(shape) * 10, 2 if case % 2 else 1)
+        if case % 3:
+            cost[rng.random(shape) < 1 - 3 / min(shape)] = 10.0 ** (5 * case % 4 + 5)
+        with monkeypatch.context() as patched:
+            settle_in_python(patched)
+            expected = gmatch.lap(cost, deterministic=True, method="tree")
+        with monkeypatch.context() as patched:
+            patched.setattr(ties, "tight_pairs", None)
+            for found in (gmatch.lap(cost, deterministic=True), gmatch.lap(cost, deterministic=True, method="tree")):
+                assert (found.row_match == expected.row_match).all(), case
+                assert (found.col_match == expected.col_match).all(), case
+        gmatch.verify(cost, found, strict=True)
+
+
+def test_more_ties_than_are_listed_are_settled_in_python() -> None:
+    names = ties.Names.of((2100, 2100), False)
+    costs = gmatch.DenseCosts(np.full((2100, 2100), 0.5))
+    u, v, mates = np.full(2100, 0.5), np.zeros(2100), np.arange(2100, dtype=np.int32)
+    solution = Solution(2100, mates, mates.copy(), u, v, {})
+    assert cpu.settle_ties(costs, solution.vectors, None, (names.rows, names.columns)) is None
+    assert (solution.row_match == np.arange(2100)).all()
+
+
 def test_too_many_free_columns_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    settle_in_python(monkeypatch)
     monkeypatch.setattr(ties, "MARK_BITS", 50)
     with pytest.raises(gmatch.InvalidInput, match="deterministic=True can decide ties among fewer rows only: 30 of"):
         gmatch.lap(gmatch.DenseCosts(np.zeros((30, 60))), deterministic=True)
@@ -300,3 +343,25 @@ def test_ties_beside_a_number_for_not_are_settled_in_the_short_way(big: float, m
             assert (found.row_match == expected.row_match).all()
             assert found.stats["rows_with_choice"] == expected.stats["rows_with_choice"] > 0
         gmatch.verify(cost, found, strict=True)
+
+
+@pytest.mark.parametrize("kind", ["few floats", "far apart", "last bits", "in layers", "forbidding"])
+def test_rows_with_a_choice_do_not_depend_on_the_way(kind: str) -> None:
+    """Pairs that tie up to rounding are no choice: other duals leave out others of them."""
+    rng = np.random.default_rng(31)
+    counts = []
+    for case in range(60):
+        cost = KINDS[kind](rng, rng.integers(2, 5, 2))
+        if case % 4 == 0:
+            cost = np.where(rng.random(cost.shape) < 0.5, (1e18, 1.7e308)[case % 8 // 4], cost)
+        options: dict[str, Any] = {"deterministic": True, "infeasible": "partial"}
+        allowed = np.isfinite(cost)
+        stored = sp.csr_array(sp.coo_array((cost[allowed], allowed.nonzero()), cost.shape))
+        ways = [gmatch.lap(cost, method=method, **options) for method in ("auto", "jv", "tree", "core")]
+        ways += [gmatch.lap(stored, **options), gmatch.lap(gmatch.DenseCosts(cost), **options)]
+        for method in ("auto", "jv", "tree"):
+            ways.append(gmatch.lap([cost, cost], method=method, **options)[1])
+        ways.append(gmatch.lap(np.stack([cost, cost]), **options)[0])
+        assert len({way.stats["rows_with_choice"] for way in ways}) == 1, case
+        counts.append(ways[0].stats["rows_with_choice"])
+    assert 0 in counts and (max(counts) > 0 or kind == "far apart")

@@ -131,3 +131,26 @@ def test_bad_input() -> None:
         gmatch.transport(sp.eye_array(2), [10**5, 1], [10**5, 1])
     with pytest.raises(gmatch.InvalidInput, match="without a cost_limit"):
         gmatch.transport(gmatch.DenseCosts([[1]], cost_limit=3), [1], [1])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_units_are_repeated_in_blocks_of_rows(sparse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C is answered between blocks: one step for all units took seconds."""
+    rng = np.random.default_rng(5)
+    for case in range(30):
+        shape = tuple(rng.integers(1, 7, 2).tolist())
+        cost = rng.integers(1, 50, shape) if case % 2 else rng.random(shape)
+        supply, demand = (rng.integers(0, 4, length) for length in shape)
+        given = sp.csr_array(cost) if sparse else cost
+        expected = gmatch.transport(given, supply, demand, certify=True)
+        sizes = []
+
+        def in_small_blocks(of_units: tuple[int, int], device: Any, sizes: list[Any] = sizes) -> list[slice]:
+            sizes.append(of_units)
+            return [slice(row, row + 1) for row in range(of_units[0])]
+
+        with monkeypatch.context() as patched:
+            patched.setattr("gmatch.toolkit.transport.blocks_of", in_small_blocks)
+            found = gmatch.transport(given, supply, demand, certify=True)
+        assert sizes and sizes[0][0] == supply.sum()
+        assert found.cost == expected.cost and (found.flow != expected.flow).nnz == 0

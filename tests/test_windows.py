@@ -339,6 +339,7 @@ def test_what_a_function_may_not_return(f, message):
     [
         (lambda: FunctionCosts(np.zeros((3, 3)), (3, 3), float), "takes a function"),
         (lambda: FunctionCosts(max, (3,), float), "numbers of rows and columns"),
+        (lambda: FunctionCosts(max, (2.5, 3), float), "whole numbers of rows and columns"),
         (lambda: FunctionCosts(max, (3, -1), float), "from 0 to"),
         (lambda: FunctionCosts(max, (3, 3), complex), "real numbers"),
         (lambda: FunctionCosts(max, (3, 3), np.uint64), "real numbers"),
@@ -519,3 +520,39 @@ def test_costs_of_any_scale_take_the_same_rounds(exponent):
         found = gmatch.lap(RowWindows(np.ldexp(matrix, exponent)), certify=True)
         assert found.cost == np.ldexp(expected.cost, exponent)
         assert found.stats["rounds"] == expected.stats["rounds"]
+
+
+def test_a_small_array_of_a_users_class_is_read_into_memory():
+    matrix = np.random.default_rng(5).random((30, 40))
+    for options in ({}, {"maximize": True}, {"cost_limit": 0.02}, {"method": "jv"}, {"deterministic": True}):
+        result = gmatch.lap(Rows(matrix), certify=True, **options)
+        assert np.array_equal(result.row_match, gmatch.lap(matrix, **options).row_match)
+        gmatch.verify(Rows(matrix), result)
+    with pytest.raises(InvalidInput, match="rows of the array must be readable.*no such file"):
+        gmatch.lap(Rows(_WithoutRows(matrix)))
+
+
+class _WithoutRows:
+    """An array whose rows cannot be read."""
+
+    def __init__(self, matrix):
+        self.shape, self.dtype = matrix.shape, matrix.dtype
+
+    def __getitem__(self, rows):
+        raise OSError("no such file")
+
+
+@pytest.mark.parametrize("kind", ["RLIMIT_AS", "RLIMIT_DATA", "container"])
+def test_limits_of_a_process_and_of_its_container_count_as_memory(kind, tmp_path, monkeypatch):
+    resource = pytest.importorskip("resource")
+    np.save(tmp_path / "costs.npy", np.random.default_rng(5).random((30, 40)))
+    file = np.load(tmp_path / "costs.npy", mmap_mode="r")
+    assert gmatch.lap(file).stats["team"] == "host"
+    if kind == "container":
+        (tmp_path / "max").write_text("max\n")
+        (tmp_path / "bytes").write_text("10000\n")
+        monkeypatch.setattr(windows, "CONTROL_GROUPS", [tmp_path / "none", tmp_path / "max", tmp_path / "bytes"])
+    else:
+        which, usual = getattr(resource, kind), resource.getrlimit
+        monkeypatch.setattr(resource, "getrlimit", lambda asked: (10000, -1) if asked == which else usual(asked))
+    assert gmatch.lap(file, certify=True).stats["team"] == "windows"

@@ -16,7 +16,7 @@ from ..problems.batch import CostBatch
 from ..problems.dense import DenseCosts
 from ..result import STEPS, Assignment, AssignmentBatch, Status
 from .plan import STARTS, Plan, kind_of_start
-from .programs import Solution
+from .programs import Solution, has_negative_within
 from .request import Options
 from .solve import solve
 from .ties import Names, settle_ties
@@ -155,8 +155,8 @@ def _completed(
     counters = solution.read_counters()
     limited = counters.pop("dropped") > 0
     alone = (counters["size"] < batch.pairs) | _duals_hide_costs(there, solution)
-    if plan.deterministic and not batch.overflows:
-        counters["rows_with_choice"] = _settle_ties(there, solution)
+    if plan.deterministic:
+        counters["rows_with_choice"] = _settle_ties(there, solution, ~alone)
     if batch.limit is not None and not drops:
         limited = to_host(_drop_pairs_above_limit(there, solution))
     if there is not batch:
@@ -164,6 +164,8 @@ def _completed(
     apart = {int(number): _solve_alone(batch, int(number), plan) for number in alone.nonzero()[0]}
     for number, assignment in apart.items():
         _put(assignment, number, solution)
+        if plan.deterministic:
+            counters["rows_with_choice"][number] = assignment.stats["rows_with_choice"]
     if batch.places is not None:
         solution = _in_place(batch, solution)
     statuses = [Status.LIMITED if is_limited else Status.OPTIMAL for is_limited in limited.tolist()]
@@ -228,19 +230,24 @@ def _unsolved(batch: CostBatch) -> AssignedBatch:
 
 def _duals_hide_costs(batch: CostBatch, solution: AssignedBatch) -> Any:
     """For which problems rounding of the duals hides what pairs cost, on the host: see csrc/costs/magnitudes.hpp."""
-    hide = np.zeros(batch.shape[0], np.bool_)
+    within = np.zeros(batch.shape[0])
     if batch.dual_type is np.float64 and batch.device == "cpu":  # a GPU has left these problems to the host already
         row_match, _, u, v, pair_costs = solution[:5]
         pair_costs = pair_costs.astype(np.float64, copy=False)
-        _native.duals_hide_costs_of_batch(row_match, u, v, pair_costs, batch.lowest, hide)
+        _native.hiding_if_negative_within_of_batch(row_match, u, v, pair_costs, batch.lowest, within)
+    hide = within == np.inf
+    for number in ((within > 0) & ~hide).nonzero()[0].tolist():
+        hide[number] = has_negative_within(_costs_as_solved(batch, number), float(within[number]))
     return hide
 
 
-def _settle_ties(batch: CostBatch, solution: AssignedBatch) -> Any:
-    """Makes complete assignments the ones that the rule names. Returns how many rows had a choice, on the host."""
+def _settle_ties(batch: CostBatch, solution: AssignedBatch, solved: Any) -> Any:
+    """Makes the assignments of solved problems the ones that the rule names.
+
+    Returns how many rows had a choice, on the host; 0 for other problems.
+    """
     had_choice = np.zeros(len(batch), np.int64)
-    complete = solution.read_counters()["size"] == batch.pairs
-    for number in complete.nonzero()[0].tolist():
+    for number in solved.nonzero()[0].tolist():
         costs = _costs_as_solved(batch, number)
         rows, columns = costs.shape
         row_match, col_match, u, v, pair_costs = (

@@ -8,7 +8,7 @@ finds the exact optimum, some tens of bits at a time.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,11 +17,11 @@ import numpy as np
 import scipy.sparse
 
 from .. import _native
-from ..arrays import lower_at, mover_to, namespace, row_of_each_entry, to_host
+from ..arrays import Device, lower_at, mover_to, namespace, row_of_each_entry, to_host
 from ..backends.block_passes import HeldRows, passes_of
 from ..errors import InvalidInput, changed
 from ..problems.dense import DenseCosts
-from ..problems.limits import SPREADS
+from ..problems.limits import SPREADS, minimised
 from ..problems.splits import ROOM
 from .programs import cheapest
 
@@ -94,12 +94,15 @@ def _listed(costs: DenseCosts | SparseCosts, solution: Solution) -> tuple[Any, .
     return tuple(to_host(part[allowed]) for part in pairs[:3])
 
 
-def is_proven(costs: DenseCosts | SparseCosts, solution: Solution) -> bool:
-    """Whether v proves the pairs cheapest, up to the last digits of the sum of their costs."""
-    return _gap_of(costs, solution) <= LAST_DIGITS * _sum_of_pairs(costs, solution)
+def is_proven(costs: DenseCosts | SparseCosts, solution: Solution, entries: Any = None) -> bool:
+    """Whether v proves the pairs cheapest, up to the last digits of the sum of their costs.
+
+    `entries` are all costs. They are given if `costs` forbid pairs that are known to be of no use.
+    """
+    return _gap_of(costs, solution) <= LAST_DIGITS * _sum_of_pairs(costs, solution, entries)
 
 
-def _sum_of_pairs(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
+def _sum_of_pairs(costs: DenseCosts | SparseCosts, solution: Solution, entries: Any = None) -> float:
     """What the pairs cost in sum, without their signs and without numbers that stand for "not".
 
     A number stands for "not" if it is in more than one entry, and leaves room for all pairs that cost less. So does
@@ -113,7 +116,8 @@ def _sum_of_pairs(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
     # A pass counts GROWTH times as many numbers as the passes before it: the first number that stands once ends this.
     while begin < candidates:
         end = min(candidates, GROWTH * begin + 1)
-        is_repeated = _times_found(costs, numbers[begin:end]) > 1
+        blocks = (block for block, _, _ in cost_blocks(costs)) if entries is None else (entries,)
+        is_repeated = _times_found(blocks, numbers[begin:end], costs.device) > 1
         repeated = end - begin if bool(is_repeated.all()) else int(is_repeated.argmin())
         gaps = has_gap[begin : begin + repeated].nonzero()[0]
         if len(gaps):
@@ -122,11 +126,11 @@ def _sum_of_pairs(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
     return float(pair_costs[pair_costs < least_for_not].sum())
 
 
-def _times_found(costs: DenseCosts | SparseCosts, numbers: Any) -> Any:
+def _times_found(blocks: Iterable[Any], numbers: Any, device: Device) -> Any:
     """In how many entries each of some magnitudes stands. They fall."""
     found = np.zeros(len(numbers), np.int64)
-    rising = mover_to(costs.device)(numbers[::-1].copy())
-    for entries, _, _ in cost_blocks(costs):
+    rising = mover_to(device)(numbers[::-1].copy())
+    for entries in blocks:
         xp, magnitudes = namespace(entries), abs(entries)
         magnitudes = magnitudes[(magnitudes >= numbers[-1]) & (magnitudes <= numbers[0])]
         places = xp.searchsorted(rising, magnitudes)
@@ -291,10 +295,7 @@ def cost_blocks(costs: DenseCosts | SparseCosts) -> Iterator[tuple[Any, Any, Any
 
 
 def _minimised(costs: DenseCosts | SparseCosts, entries: Any) -> Any:
-    values = entries.astype(costs.dual_type)
-    if costs.maximize:
-        values = -values
-    return values if costs.limit is None else values.clip(None, costs.limit)
+    return minimised(entries, costs.dual_type, costs.maximize, costs.limit)
 
 
 def costs_of_assignment(costs: DenseCosts | SparseCosts, row_match: Any) -> Any:

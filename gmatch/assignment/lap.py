@@ -338,6 +338,7 @@ def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostB
     windows = as_windows(cost, asked, options.device)
     if isinstance(windows, WindowCosts):
         return _of_windows(windows, options, isinstance(cost, WindowCosts))
+    cost = windows
     warn_of_points(cost)
     if is_batch(cost) or is_padded:
         return _of_batch(cost, asked, options)

@@ -42,7 +42,7 @@ def of_pairs(costs: DenseCosts | SparseCosts, pairs: int, **options: Unpack[Solv
         whole = lap(SparseCosts(extended, maximize=costs.maximize), **options)
     except Infeasible:
         raise _too_many(costs, rows, columns, number) from None
-    result = _result(here, whole, number).moved(mover_to(costs.device))
+    result = _result(here, whole).moved(mover_to(costs.device))
     if certify:
         verify(costs, result)
     return result
@@ -89,7 +89,7 @@ def _extended(triple: _Arrays, shape: tuple[int, int], number: int) -> Any:
     return scipy.sparse.coo_array((entries, (row_of, column_of)), shape=whole_shape).tocsr()
 
 
-def _result(costs: DenseCosts | SparseCosts, whole: Assignment, number: int) -> Assignment:
+def _result(costs: DenseCosts | SparseCosts, whole: Assignment) -> Assignment:
     """The part of the assignment that lies in the matrix as given, with its duals.
 
     All added columns have one dual, which is added to the duals of the rows. All added rows have one dual, which is

@@ -15,7 +15,7 @@ from ..problems.dense import DenseCosts
 from ..problems.graph import BipartiteGraph
 from ..result import ExactDuals, Status, Tier, witness_of
 from .plan import Costs
-from .programs import Solution, add_counters
+from .programs import Solution
 from .ties import Names
 
 
@@ -104,7 +104,7 @@ def joined(costs: Costs, solution: Solution, parts: list[Part], found: list[Solu
         if entries is not None:
             entries[rows] = one.entries
     return solution._replace(
-        counters=add_counters(solution.counters, *(one.counters for one in found)), status=Status.PARTIAL,
+        counters=cpu.add_counters(solution.counters, *(one.counters for one in found)), status=Status.PARTIAL,
         entries=None if entries is None else entries[row_match >= 0], exact=_exact_duals(costs, solution, parts, found),
     )  # fmt: skip
 

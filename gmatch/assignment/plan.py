@@ -10,7 +10,7 @@ from ..arrays import as_dense_array, mover_to, own
 from ..backends import BACKENDS, backend_for
 from ..backends.protocol import AssignmentStart, Backend, Start
 from ..errors import InvalidInput
-from ..methods import JV, Core, SerialCore, assignment_method_of, bids_pay
+from ..methods import TiedCore, assignment_method_of, bids_pay
 from ..problems.dense import DenseCosts
 from ..problems.limits import Ranged
 from ..problems.sparse import SparseCosts
@@ -67,15 +67,16 @@ def plan_of(costs: Costs, options: Options) -> Plan:
 
 
 def kind_of_start(name: str, method: AssignmentMethod, costs: Costs | None) -> AssignmentStart:
-    """The start that a name stands for. Some methods always start from minima. None as costs stands for a batch."""
+    """The start that a name stands for, if the method takes it. None as costs stands for a batch."""
     kind = STARTS[name]
     if isinstance(costs, SparseCosts):
         return AssignmentStart.REDUCE if kind is None else kind
-    if isinstance(method, JV | SerialCore) or isinstance(method, Core) and kind is not AssignmentStart.NONE:
-        return AssignmentStart.REDUCE
+    if isinstance(method, TiedCore):
+        method = method.search
     if kind is None:
-        return AssignmentStart.BIDS if bids_pay(method, costs) else AssignmentStart.REDUCE
-    return kind
+        bids = "bids" in method.starts and bids_pay(method, costs)
+        kind = AssignmentStart.BIDS if bids else AssignmentStart.REDUCE
+    return kind if kind.label in method.starts else AssignmentStart.REDUCE
 
 
 def start_of(initial: Any, duals: Any, costs: Costs, method: AssignmentMethod) -> Start:
@@ -109,7 +110,7 @@ def _start_of(initial: Any, duals: Any, costs: Costs, method: AssignmentMethod) 
 
 def _refuse_what_does_not_fit(costs: Costs, method: AssignmentMethod, start: Start) -> None:
     if isinstance(costs, DenseCosts):
-        if isinstance(method, Core) and not costs.fits_core and splits_into_fitting(costs) is None:
+        if method.needs_room and not costs.fits_core and splits_into_fitting(costs) is None:
             raise InvalidInput(
                 "method 'core' needs room for duals along a path of all pairs, (32 + 8 * pairs) * (highest - lowest); "
                 "these costs lie too far apart for it; use 'auto' or 'tree'"

@@ -10,6 +10,7 @@ from ..backends.points import STEPS, assign_points
 from ..backends.protocol import Assigned
 from ..errors import InvalidInput
 from ..methods.method import is_auto
+from ..problems.limits import SPREADS
 from ..problems.points import PointCosts
 from ..result import Assignment, Status
 from .gap import suffices, within_bound
@@ -17,8 +18,6 @@ from .plan import checked_dual, checked_matching
 from .request import Options
 
 REASON = "points of few coordinates are matched by trees, without the matrix"
-# Given duals are cut off at 32 spreads of the costs. Larger duals are of no use.
-SPREADS = 32
 
 
 def lap_of_points(costs: PointCosts, options: Options) -> Assignment:
@@ -108,7 +107,7 @@ def _start_of(costs: PointCosts, initial: Any, duals: Any) -> tuple[Any, Any]:
         raise InvalidInput(f"duals must be a pair of arrays, (u, v); got {type(duals).__name__}")
     u, v = (checked_dual("duals", *named, costs) for named in zip("uv", duals, costs.shape, strict=True))
     v = u if turned else v
-    most = SPREADS * max(costs.highest - costs.lowest, 0.0)
+    most = SPREADS * max(costs.highest - costs.lowest, 0.0)  # larger duals are of no use
     if costs.shape[0] == costs.shape[1] and costs.limit is None:
         # A constant may move from all duals of one side to the other. With the median at 0 rounding is least.
         return row_match, (v - np.median(v)).clip(-most, most) if v.size else v

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -9,9 +10,9 @@ import numpy as np
 
 from .. import _native
 from ..arrays import mover_to, to_host
-from ..backends import BACKENDS
+from ..backends import BACKENDS, cpu
 from ..backends.protocol import Start, Vectors
-from ..methods import Core, Tree, assignment_method_of
+from ..methods import Tree, assignment_method_of
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
 from ..problems.limits import LARGE_ON_GPU
@@ -61,7 +62,7 @@ def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
     if isinstance(costs, SparseCosts):
         found = plan.backend.assign_sparse(costs, method, start, plan.threads)
     else:
-        method = method if not isinstance(method, Core) or costs.fits_core else Tree()
+        method = method if not method.needs_room or costs.fits_core else Tree()
         found = plan.backend.assign(costs, method, start, plan.threads)
     return Solution(found.counters.pop("size"), *found, found.counters.pop("entries", None))
 
@@ -87,7 +88,16 @@ def duals_hide_costs(costs: Costs, solution: Solution, entries: Any) -> bool:
             return False
         u, v, entries = map(to_host, (u, v, entries))
     pair_costs = entries.astype(np.float64, copy=False)
-    return _native.duals_hide_costs_of_pairs(pair_costs, u, v, costs.lowest)
+    within = _native.hiding_if_negative_within_of_pairs(pair_costs, u, v, costs.lowest)
+    return within == math.inf or (within > 0 and has_negative_within(costs, within))
+
+
+def has_negative_within(costs: Costs, bound: float) -> bool:
+    """Whether a cost of the minimisation form is negative, but above -bound."""
+    if costs.device == "cpu" and isinstance(costs, DenseCosts):
+        return cpu.has_negative_within(costs, bound)
+    values = costs.minimised()
+    return bool(((values > -bound) & (values < 0)).any())
 
 
 @small_first
@@ -97,19 +107,6 @@ def cheapest(cost: Any) -> Any:
     method, _ = assignment_method_of("auto", costs.device, costs if isinstance(costs, DenseCosts) else None)
     solution = run(costs, Plan(BACKENDS[costs.device], method), Start(kind_of_start("auto", method, costs)))
     return solution.turned() if costs.transposed else solution
-
-
-def add_counters(counters: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
-    """What several runs counted together."""
-    for more in others:
-        threads = max(counters["threads"], more["threads"])
-        added = {
-            name: value + more.get(name, type(value)())
-            for name, value in counters.items()
-            if isinstance(value, int | list)
-        }
-        counters = counters | added | {"threads": threads}
-    return counters
 
 
 def nothing(costs: Costs) -> Solution:

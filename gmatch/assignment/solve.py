@@ -13,7 +13,6 @@ import numpy as np
 from ..arrays import mover_to
 from ..backends.protocol import Start
 from ..errors import InvalidInput
-from ..methods import Core
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..result import STEPS, Assignment, Status
@@ -69,7 +68,7 @@ def _solution(costs: Costs, plan: Plan) -> Solution:
 
 def _optimum(costs: Costs, plan: Plan, start: Start, names: Names | None) -> Solution:
     """A cheapest assignment; with names, the one of the rule for ties. Rows stay free if forbidden pairs leave none."""
-    fits = not isinstance(plan.method, Core) or costs.fits_core
+    fits = not plan.method.needs_room or costs.fits_core
     solved = None if fits and not costs.overflows else solve_by_tiers(costs, plan)
     if solved is None:
         solution, hides_costs = run_once(costs, plan, start)

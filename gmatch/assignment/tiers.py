@@ -22,13 +22,14 @@ from ..arrays import namespace
 from ..backends import cpu
 from ..backends.protocol import Vectors
 from ..errors import InvalidInput, changed
+from ..methods import JV
 from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..problems.splits import ROOM, Split, fit, never_used, split_values
 from ..result import ExactDuals, Tier
 from .exact import costs_of_assignment, find_exact_optimum, is_proven
 from .plan import Costs, Plan
-from .programs import Solution, add_counters, duals_hide_costs, run
+from .programs import Solution, duals_hide_costs, run
 
 # The reward for a column that must be used: 8 times the largest rest at first, and 16 times more each time that such a
 # column stays free.
@@ -44,6 +45,11 @@ def solve_by_tiers(costs: Costs, plan: Plan) -> Solved | None:
 
     If forbidden pairs leave no assignment, rows stay free.
     """
+    are_floats = costs.overflows and costs.device == "cpu" and costs.dual_type is np.float64
+    if are_floats and isinstance(costs, DenseCosts) and isinstance(plan.method, JV):
+        found = _solved_on_host(costs, plan)
+        if found is not None:
+            return found
     split = _split_of(costs)
     if split is not None:
         return _solve_by_tiers(costs, split, plan)
@@ -69,17 +75,35 @@ def mended(costs: Costs, solution: Solution, plan: Plan) -> Solved:
     return costs, solution, solution
 
 
+def _solved_on_host(costs: DenseCosts, plan: Plan) -> Solved | None:
+    """The cheapest assignment of costs of which one number is far above all others; None if no number is."""
+    vectors, rests = cpu.new_vectors(costs), _room_for_rests(costs, plan)
+    outcome, exact, counters = cpu.assign_in_tiers(costs, vectors, rests, has_solution=False)
+    if outcome == "open":
+        return None
+    return _in_tiers(costs, Solution(counters.pop("size"), *vectors, counters, exact=exact), rests)
+
+
 def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> Solved | None:
     """What `mended` returns, for dense costs on the host, by the duals of the solution; None if they are no use."""
-    copies = Vectors._make(vector.copy() for vector in solution.vectors)
-    rests = np.empty(costs.array.shape) if plan.deterministic else None
+    copies, rests = Vectors._make(vector.copy() for vector in solution.vectors), _room_for_rests(costs, plan)
     outcome, exact, counters = cpu.assign_in_tiers(costs, copies, rests)
     if outcome == "stands":
         return costs, solution, solution
     if outcome == "open":
         return None
-    counters = add_counters(solution.counters, counters)
-    found = solution._replace(**copies._asdict(), entries=None, exact=exact, counters=counters)
+    counters = cpu.add_counters(solution.counters, counters)
+    return _in_tiers(costs, solution._replace(**copies._asdict(), entries=None, exact=exact, counters=counters), rests)
+
+
+def _room_for_rests(costs: DenseCosts, plan: Plan) -> Any:
+    """Ties are told by the rests."""
+    return np.empty(costs.array.shape) if plan.deterministic else None
+
+
+def _in_tiers(costs: DenseCosts, found: Solution, rests: Any) -> Solved:
+    """A solution in tiers, and the problem of its last rests, if those are known."""
+    exact = found.exact
     if rests is None or exact is None:
         return costs, found, found
     must_be_used = np.any([tier.columns < 0 for tier in exact.tiers], axis=0)
@@ -167,7 +191,7 @@ def _solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> Solved:
                     f"{2 * most}; divide by a common factor"
                 )
     # Even duals of the size of the rests may round more than the few pairs cost that have no big number.
-    if costs.dual_type is np.float64 and not is_proven(problem, of_problem):
+    if costs.dual_type is np.float64 and not is_proven(problem, of_problem, rests):
         find_exact_optimum(problem, of_problem)
     v = of_problem.v if costs.dual_type is np.float64 else found.v + xp.where(must, reward, 0)
     exact = ExactDuals(tuple(tiers), of_problem.u, v)
@@ -216,4 +240,4 @@ def _both(counters: dict[str, Any], found: Solution) -> dict[str, Any]:
     """What all runs counted together; the size of the start is the last run's."""
     if not counters:
         return found.counters
-    return add_counters(counters, found.counters) | {"start_size": found.counters["start_size"]}
+    return cpu.add_counters(counters, found.counters) | {"start_size": found.counters["start_size"]}

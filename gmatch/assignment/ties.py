@@ -93,6 +93,9 @@ def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Name
     if isinstance(costs, DenseCosts) and costs.device == "cpu":
         if cpu.is_only_optimum(costs, solution.vectors, solution.must_be_used):
             return 0
+        settled = cpu.settle_ties(costs, solution.vectors, solution.must_be_used, (names.rows, names.columns))
+        if settled is not None:
+            return settled
     choice, first_turn = tight_pairs(costs, solution, _most_to_list(costs)), 0
     if choice is None and isinstance(costs, DenseCosts) and (marked := _marked(costs, solution, names)):
         found, first_turn = cheapest(marked), 1
@@ -101,8 +104,7 @@ def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Name
     choice = choice or tight_pairs(costs, solution, math.inf)
     assert choice is not None, "without a bound all are listed"
     with_choice = len(solution.row_match) if first_turn else 0
-    if not choice.exact and choice.drop_what_is_sure():
-        with_choice = len(np.unique(choice.rows))
+    if not choice.exact and choice.drop_what_is_sure():  # rounded duals leave more pairs than tie
         choose_cheapest(choice, solution)
     with_choice = max(with_choice, _decide_by_marks(choice, names, first_turn))
     take(costs, solution, choice.row_match)

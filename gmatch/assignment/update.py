@@ -22,7 +22,7 @@ from ..backends.protocol import Assigned
 from ..errors import InvalidInput
 from ..foreign import as_sparse, is_frame, labels_of, library_of
 from ..problems.dense import DenseCosts, lies_by_columns
-from ..problems.limits import SPREADS, WAY_OUT_OF_NAN, blocks_of, minimised, without_nan
+from ..problems.limits import LARGE_ON_GPU, SPREADS, WAY_OUT_OF_NAN, blocks_of, minimised, without_nan
 from ..problems.sparse import SparseCosts, is_sparse
 from ..proof.verify import verify
 from ..result import STEPS, Assignment, Status
@@ -232,8 +232,9 @@ def _of_sparse(costs: SparseCosts, former: Assignment, sides: tuple[_Side, _Side
         return None
     entries = costs.of_each_row(row_match)
     if _may_hide(
-        minimised(entries, v.dtype.type, costs.maximize, None), u, v, costs.data, _largest_of(former.u, former.v)
-    ):
+        minimised(entries, v.dtype.type, costs.maximize, None), (u, v), costs.data, costs.maximize,
+        _largest_of(former.u, former.v),
+    ):  # fmt: skip
         return None
     if costs.transposed:
         row_match, col_match, u, v, entries = col_match, row_match, v, u, costs.of_pairs(col_match, True)
@@ -363,7 +364,7 @@ def _matched(state: _State, before: float) -> dict[str, Any] | None:
     if len(entries) < state.rows.length and not _has_entry_above_limit(state):
         return None  # no pair is above the limit, and all possible pairs are made
     pair_costs = minimised(entries, state.u.dtype.type, state.maximize, None)
-    return None if _may_hide(pair_costs, state.u, state.v, state.matrix, before) else counters
+    return None if _may_hide(pair_costs, (state.u, state.v), state.matrix, state.maximize, before) else counters
 
 
 def _run(state: _State, rows: Any, way_out: int | float | None) -> dict[str, Any] | None:
@@ -406,12 +407,13 @@ def _are_finite(*duals: Any) -> bool:
     return all(bool(np.isfinite(dual).all()) for dual in duals)
 
 
-def _may_hide(pair_costs: Any, u: Any, v: Any, entries: Any, before: float) -> bool:
+def _may_hide(pair_costs: Any, duals: tuple[Any, Any], entries: Any, maximize: bool, before: float) -> bool:
     """Whether rounding of the duals may hide costs, by the costs that are known; or duals are not finite.
 
     Kept duals may be larger than the sum of the present costs; duals of the solvers never are. Or they are small now,
     but were so large before that their rounding is large.
     """
+    u, v = duals
     if u.dtype.kind == "i":
         return False
     if not _are_finite(u, v):
@@ -421,10 +423,14 @@ def _may_hide(pair_costs: Any, u: Any, v: Any, entries: Any, before: float) -> b
         return True
     if largest > vertices * known and largest > vertices * _largest_of(entries):
         return True
-    if not pair_costs.any():
-        return False
-    hides: bool = _native.duals_hide_costs_of_pairs(pair_costs, u, v, pair_costs.min(initial=0))
-    return hides
+    # A look at all entries takes longer than an update. So only duals of 2**20 and more, which numbers that stand for
+    # "not" leave, are a reason for it.
+    lowest = -math.inf if largest >= LARGE_ON_GPU else 0
+    within: float = _native.hiding_if_negative_within_of_pairs(pair_costs, u, v, lowest)
+    if not 0 < within < math.inf:
+        return within > 0
+    below = entries if maximize else -entries
+    return bool(((0 < below) & (below < within)).any())
 
 
 def _largest_of(*some: Any) -> float:

@@ -10,7 +10,8 @@ import numpy as np
 from .. import _native
 from .block_passes import MOST_SHARES, STRATA, Depth, ForestState, HeldRows, Near, Picks
 from .catalogue import BLOCK_PASSES
-from .gpu import DENSE_COSTS, GRID_BLOCK_SIZE, INFINITE, Words, c_type, cupy, entry_point, strides_of
+from .gpu import DENSE_COSTS, GRID_BLOCK_SIZE, INFINITE, c_type, cupy, entry_point, strides_of
+from .launch import Words
 from .layouts import Layout
 from .pair_lists_gpu import listed
 

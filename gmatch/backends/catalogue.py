@@ -283,7 +283,9 @@ ASSIGN_BATCH = Program(
 )
 ASSIGN_SPARSE = Program(
     source="programs/assign_sparse.cu",
-    entries=dict.fromkeys(("assign_sparse_grid", "assign_sparse_block", "bid_sparse_grid"), "512"),
+    entries=dict.fromkeys(
+        ("assign_sparse_grid", "assign_sparse_block", "bid_sparse_grid", "find_stored_costs_grid"), "512"
+    ),
     structs=("SparseCosts", "AssignmentTask"),
     macros={"COSTS": "SparseCosts<{cost}, {offset}, {column}>", "ROW_LANES": "{lanes}"},
     title="sparse-{type}{size}",
@@ -348,8 +350,8 @@ POINT_BOUNDS = Program(
     source="programs/point_bounds.cu",
     entries=dict.fromkeys(
         (
-            "price_bounds_grid", "overpriced_bounds_grid", "costs_by_places_grid", "round_duals_grid", "largest_grid",
-            "factors_grid", "finish_window_grid", "bounds_of_window_grid",
+            "price_bounds_grid", "overpriced_bounds_grid", "draw_pairs_grid", "costs_by_places_grid",
+            "round_duals_grid", "largest_grid", "factors_grid", "finish_window_grid", "bounds_of_window_grid",
         ),
         "512",
     ),

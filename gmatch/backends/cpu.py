@@ -28,7 +28,7 @@ from ..methods import (
 )
 from ..result import ExactDuals, Tier
 from .layouts import BATCH_PROBLEM, REPORT, numbers_of
-from .protocol import Assigned, AssignedBatch, Cover, Matched, Start, Vectors
+from .protocol import Assigned, AssignedBatch, AssignmentStart, Cover, Matched, Start, Vectors
 
 if TYPE_CHECKING:
     from ..methods import AssignmentMethod, Method
@@ -130,21 +130,34 @@ def counters_of_assignment(report: Any, journal: Any, team: str, threads: int) -
     return counters if len(report) == fields else counters | {"trace": steps_by_name(report[fields:])}
 
 
+def add_counters(counters: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
+    """What several runs counted together."""
+    for more in others:
+        threads = max(counters["threads"], more["threads"])
+        added = {
+            name: value + more.get(name, type(value)())
+            for name, value in counters.items()
+            if isinstance(value, int | list)
+        }
+        counters = counters | added | {"threads": threads}
+    return counters
+
+
 def steps_by_name(trace: Any) -> list[str]:
     """The steps in a `CoreTrace` of csrc: their number, and then each."""
     return [CORE_STEPS[step] for step in trace[1 : 1 + trace[0]]]
 
 
 @cache
-def _name_of(dtype: np.dtype[Any]) -> str:
-    """The name of a type, kept since NumPy takes a microsecond to make it each time."""
-    return dtype.name
+def _bits_and_name_of(dtype: np.dtype[Any]) -> tuple[str | None, str]:
+    """Integers of as many bits, unless NumPy has the type itself, and the name. NumPy makes a name in a microsecond."""
+    return None if hasattr(np, dtype.name) else f"u{dtype.itemsize}", dtype.name
 
 
 def bits_and_type(array: Any) -> tuple[Any, str]:
-    """The array as the extension takes it, and the name of its type. The extension knows no bfloat16."""
-    name = _name_of(array.dtype)
-    return array if name != "bfloat16" else array.view(np.uint16), name
+    """The array as the extension takes it, and the name of its type. The extension knows no types of other packages."""
+    bits, name = _bits_and_name_of(array.dtype)
+    return array if bits is None else array.view(bits), name
 
 
 def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
@@ -187,23 +200,47 @@ def _assign_jv(costs: DenseCosts, method: JV, start: Start, threads: int | None)
 
 
 def assign_in_tiers(
-    costs: DenseCosts, vectors: Vectors, rests: Any = None
+    costs: DenseCosts, vectors: Vectors, rests: Any = None, has_solution: bool = True
 ) -> tuple[str, ExactDuals | None, dict[str, Any]]:
     """Solves costs in tiers, if the duals of a solution hide some costs: see csrc/serial/tiers.hpp.
 
     The vectors of the solution are changed. Returns the outcome: the solution stands, was solved anew, or is open. The
     vectors mean nothing if it is open. Also returns the duals in tiers if it was solved anew, and counters by name.
-    `rests`, if given, becomes the rests of the costs of pairs that the solution might use.
+    `rests`, if given, becomes the rests of the costs of pairs that the solution might use. Without a solution, one is
+    found with a smaller number in the place of the largest, and the vectors are only written.
     """
-    outcome, words, counters = _native.assign_in_tiers(*_arguments(costs), costs.lowest, costs.highest, *vectors, rests)
+    outcome, words, counters = _native.assign_in_tiers(
+        *_arguments(costs), costs.lowest, costs.highest, *vectors, rests, has_solution
+    )  # fmt: skip
     exact = None if words is None else exact_duals(words, *costs.array.shape)
-    return TIER_OUTCOMES[outcome], exact, dict(counters) | {"threads": 1}
+    return TIER_OUTCOMES[outcome], exact, dict(counters) | {"team": "host", "threads": 1}
+
+
+def new_vectors(costs: DenseCosts) -> Vectors:
+    """The vectors of a solution, to be written."""
+    return _vectors(costs, Start(AssignmentStart.REDUCE))
+
+
+def has_negative_within(costs: DenseCosts, bound: float) -> bool:
+    """Whether a cost of the minimisation form is negative, but above -bound."""
+    found: bool = _native.has_negative_within(*_arguments(costs), bound)
+    return found
 
 
 def is_only_optimum(costs: DenseCosts, vectors: Vectors, must_be_used: Any) -> bool:
     """Whether no other assignment is as cheap as this one, by a pass over the costs. A limit may leave rows free."""
     only: bool = _native.is_only_optimum(*_arguments(costs), *vectors, must_be_used)
     return only
+
+
+def settle_ties(costs: DenseCosts, vectors: Vectors, must_be_used: Any, names: tuple[Any, Any]) -> int | None:
+    """Makes a cheapest assignment the one that the rule names (see assignment/ties.py), by lists of tied pairs.
+
+    Returns how many rows had a choice; None if the duals do not tell, or if too many pairs tie. The pairs of the rows
+    are a cheapest assignment even then; the pairs of the columns may be others.
+    """
+    count: int = _native.settle_ties(*_arguments(costs), *vectors, must_be_used, *names)
+    return None if count < 0 else count
 
 
 def exact_duals(words: bytes, rows: int, columns: int) -> ExactDuals:

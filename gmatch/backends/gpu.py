@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache, partial
-from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import _native, cuda
 from ..errors import InvalidInput
-from ..methods import JV, Claims, Classical, Core, Munkres, Tree
+from ..methods import JV, Claims, Classical, Core, Munkres, TiedCore, Tree
 from ..types import number_type
 from .catalogue import (
     ASSIGN,
@@ -28,8 +27,9 @@ from .catalogue import (
     Program,
 )
 from .compiled import Kernel, kernels_of
-from .cpu import counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
-from .layouts import CORE_TRACE, REPORT, Layout, words_of
+from .cpu import add_counters, counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
+from .launch import CORE_REPORT_SIZE, REPORT_SIZE, SIZE, Launch, Vectors, Words, first_layout, on_host
+from .layouts import Layout, words_of
 from .protocol import Assigned, AssignedBatch, AssignmentStart, Matched, Start
 
 if TYPE_CHECKING:
@@ -50,17 +50,8 @@ CONSTANT_BLOCKS = 256
 PAPER_BLOCK_SIZE = 256
 # Threads of a block that is a team by itself, or does several levels by itself: the most that a GPU allows.
 BLOCK_SIZE = 1024
-# Words of 8 bytes that a grid's barrier counts in.
-ARRIVALS = 2
-# Positions of two counters in a report, and the sizes of reports.
-PHASES, SIZE = map(REPORT.names.index, ("phases", "size"))
-REPORT_SIZE, CORE_REPORT_SIZE = REPORT.size // 8, (REPORT.size + CORE_TRACE.size) // 8  # in words
 # What a program that keeps no journal gives back of it.
 NO_JOURNAL = np.empty((2, 0), np.int32)
-# The alignment of a workspace, in bytes.
-ALIGNMENT = 256
-# A call reads the counts of 64 phases together with its report. Mostly there are no more.
-FIRST_PHASES = 64
 # A block for each multiprocessor: more threads make the barrier of the grid slower, and a level is mostly latency. They
 # are worth it where blocks do several levels by themselves.
 GRID_BLOCK_SIZE = 512
@@ -72,22 +63,23 @@ BLOCK_ASSIGNMENT_LIMIT = 1 << 14
 FEW_BLOCKS, FEW_BLOCKS_LIMIT = 64, 1 << 20
 # The classical variant reads whole rows faster from 2**26 entries on with more threads than the tree has registers for.
 WIDE_BLOCKS_FROM = 1 << 26
+# A search in the matrix leaves ties to a core after these levels. For 1,000 and 4,000 rows 256 levels take 2 to 6 ms,
+# and a core takes 5 to 15, so both together take at most twice as long as the core alone. For 300 rows both take 4 to 5
+# ms, and the core alone 1.5 to 2. Costs drawn evenly take at most 214 levels: benchmarks/log/choice.md, "A search of
+# ties that takes long leaves them to a core".
+MOST_LEVELS = 256
+MANY_LEVELS = "ties: a search in the matrix took many levels, so a core took over"
 # Most threads of a block that solves a problem of a batch by shortest paths: two such blocks have the registers of a
 # multiprocessor. A thread has one column, unless there are more columns than threads. With two, 64 to 300 columns take
 # 1.1 to 1.5 times as long (benchmarks/log/batches.md, "A step reads several rows").
 MOST_SEARCHERS = 320
 # A problem of a batch whose arrays take no more is worked on in the multiprocessor's own memory: two blocks fit.
 NEAR_MEMORY_LIMIT = 111 << 10
-# Bytes that a copy may pin.
-PINNED_LIMIT = 4 << 20
-PROGRESS, INSPECTION, COST_INSPECTION = map(Layout, ("Progress", "Inspection", "CostInspection"))
+INSPECTION, COST_INSPECTION = map(Layout, ("Inspection", "CostInspection"))
 CSR_EDGES, TASK, ASSIGNMENT_TASK = map(Layout, ("CsrEdges", "Task", "AssignmentTask"))
 SPARSE_COSTS, ENTRIES = map(Layout, ("SparseCosts", "Entries"))
 SEEN_IN_GRAPH = INSPECTION.getter("falling_offsets", "first_offset", "last_offset", "bad_columns")
 SEEN_IN_COSTS = COST_INSPECTION.getter("lowest", "minus_highest", "nans", "plus_infs", "minus_infs", "fractions")
-# At most twice this number of layouts of batches stay on a GPU, each 512 bytes. Batches of a detector differ in their
-# numbers of targets.
-MOST_LAYOUTS = 1024
 # The programs that run before and after the program of a method.
 OF_COSTS = ("inspect_costs_grid", "find_pair_costs_grid")
 # By the type of the duals.
@@ -209,76 +201,6 @@ def _edges(indptr: Any, indices: Any, columns: int) -> Any:
     )
 
 
-class Words:
-    """The counters of a small program, words of 8 bytes, and the arrivals at the grid's barrier; all zero.
-
-    Attributes
-    ----------
-    begin, arrivals : uint64
-        Addresses.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._count = count
-        self._memory = cupy.cuda.alloc(8 * (count + ARRIVALS))
-        self._memory.memset_async(0, 8 * (count + ARRIVALS))
-        self.begin, self.arrivals = np.uint64(self._memory.ptr), np.uint64(self._memory.ptr + 8 * count)
-
-    def read(self) -> list[int]:
-        """Waits for the program."""
-        words: list[int] = _copy_of(self._memory.ptr, 8 * self._count, np.int64).tolist()
-        return words
-
-
-class Launch:
-    """The counters, the journal and the workspace of a program: one allocation, of which only the counters are cleared.
-
-    Attributes
-    ----------
-    levels, augmentations, workspace, progress, report : int
-        Addresses of the members that tasks of csrc have under these names.
-    arrivals : uint64
-        Address of the arrivals at the grid's barrier.
-    """
-
-    def __init__(self, phases: int, workspace_bytes: int, report_size: int = REPORT_SIZE) -> None:
-        self._report_bytes, self._phases = 8 * report_size, phases
-        counter_bytes = self._report_bytes + PROGRESS.size + 8 * ARRIVALS
-        workspace_begin = -(-(counter_bytes + 8 * phases) // ALIGNMENT) * ALIGNMENT
-        self._memory = cupy.cuda.alloc(workspace_begin + workspace_bytes)
-        self._memory.memset_async(0, counter_bytes)
-        self.report = self._memory.ptr
-        self.progress = self.report + self._report_bytes
-        self.levels = self.report + counter_bytes
-        self.augmentations = self.levels + 4 * phases
-        self.workspace = self.report + workspace_begin
-        self.arrivals = np.uint64(self.levels - 8 * ARRIVALS)
-
-    def read_report(self) -> list[int]:
-        """Waits for the program."""
-        return self._copy(0)[0]
-
-    def read(self) -> tuple[list[int], Any]:
-        """Waits for the program. Returns its report, and the phases of the journal."""
-        report, journal = self._copy(min(FIRST_PHASES, self._phases))
-        phases = min(report[PHASES], self._phases)
-        return (report, journal) if phases <= journal.shape[1] else self._copy(phases)
-
-    def _copy(self, phases: int) -> tuple[list[int], Any]:
-        fields = self._report_bytes // 8
-        pinned = cupy.cuda.alloc_pinned_memory(8 * (fields + phases))
-        stream, cuda = cupy.cuda.get_current_stream(), cupy.cuda.runtime
-        to_host, begin = cuda.memcpyDeviceToHost, pinned.ptr
-        cuda.memcpyAsync(begin, self.report, 8 * fields, to_host, stream.ptr)
-        if phases > 0:
-            cuda.memcpy2DAsync(
-                begin + 8 * fields, 4 * phases, self.levels, 4 * self._phases, 4 * phases, 2, to_host, stream.ptr
-            )
-        stream.synchronize()
-        words = np.frombuffer(pinned, np.int64, fields + phases)
-        return words[:fields].tolist(), words[fields:].view(np.int32).reshape(2, phases)
-
-
 def check_threads(threads: int | None) -> None:
     if threads is not None:
         raise InvalidInput(f"threads is for the CPU, a GPU sizes its own grid; got threads={threads!r}; leave it out")
@@ -334,6 +256,20 @@ def _from_order(place: int, whole: bool) -> int | float:
 def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """Runs a method of assignment."""
     check_threads(threads)
+    if not isinstance(method, TiedCore):
+        return _assign(costs, method, start)
+    found = _assign(costs, method.search, start, MOST_LEVELS)
+    counted = found.counters
+    if counted["size"] == min(costs.shape) or counted["levels"] < MOST_LEVELS:
+        return found
+    # The core begins anew: an auction takes less time than searches from all rows that are free.
+    found = _assign(costs, Core(), Start(AssignmentStart.REDUCE))
+    both = add_counters(found.counters, counted) | {name: found.counters[name] for name in ("size", "start_size")}
+    return found._replace(counters=both | {"method": "core", "reason": MANY_LEVELS})
+
+
+def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_levels: int = 0) -> Assigned:
+    """Runs one method. A search stops after `most_levels`, unless these are 0, and may leave free rows."""
     rows, columns = costs.array.shape
     dual, cost = costs.dual_type, c_type(costs.array)
     with costs.array.device as device:
@@ -342,20 +278,20 @@ def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: i
         vectors = Vectors(
             (start.row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual), (start.v, columns, dual)
         )
-        program, words, report_size, run = DENSE_PROGRAMS[type(method)]
+        program, words, report_size, runs = DENSE_PROGRAMS[type(method)]
         launch = Launch(
             journal_length(method, rows),
             WORKSPACE_SIZES[program](rows, columns, blocks * block_size, cost=cost, **words), report_size,
         )  # fmt: skip
-        task = _assignment_task(vectors, launch, start, method.many_paths)
+        task = _assignment_task(vectors, launch, start, method.many_paths, most_levels)
         row_stride, column_stride = strides_of(costs.array)
         problem = DENSE_COSTS[dual].pack(
             num_rows=rows, num_columns=columns, costs=costs.array.data.ptr, row_stride=row_stride,
             column_stride=column_stride, maximize=costs.maximize,
             limit=INFINITE[dual] if costs.limit is None else costs.limit,
         )  # fmt: skip
-        for part in (run, _search_matrix):
-            kernel = part(costs, method, (problem, task), launch, (blocks, block_size))
+        for run in runs:
+            kernel = run(costs, method, (problem, task), launch, (blocks, block_size))
             row_match, col_match, u, v = vectors.arrays()
             entries = _pair_costs(costs.array, row_match, device.id)
             report, journal = launch.read()
@@ -365,7 +301,7 @@ def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: i
     return Assigned(row_match, col_match, u, v, counters | {"entries": entries, "code": kernel.origin})
 
 
-def _assignment_task(vectors: Vectors, launch: Launch, start: Start, many_paths: bool) -> Any:
+def _assignment_task(vectors: Vectors, launch: Launch, start: Start, many_paths: bool, most_levels: int = 0) -> Any:
     """An `AssignmentTask` of csrc; the vectors are row_match, col_match, u and v."""
     rows, columns, _, _ = vectors.lengths
     row_match, col_match, u, v = vectors.addresses
@@ -373,6 +309,7 @@ def _assignment_task(vectors: Vectors, launch: Launch, start: Start, many_paths:
         num_rows=rows, num_columns=columns, row_match=row_match, col_match=col_match, u=u, v=v, levels=launch.levels,
         augmentations=launch.augmentations, workspace=launch.workspace, progress=launch.progress,
         report=launch.report, start=start.kind, has_duals=start.v is not None, many_paths=many_paths,
+        most_levels=most_levels,
     )  # fmt: skip
 
 
@@ -454,11 +391,11 @@ EDGES_OF: dict[type, dict[str, str]] = {Tree: {"edges": "TightEdges"}, Classical
 # The edges of each method that solves batches.
 BATCH_EDGES_OF = {**EDGES_OF, JV: {"edges": "ShortestPaths"}}
 # For each method: its program, the words that it is compiled for beside the type of costs, the size of its report, and
-# the function that runs it.
-DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, Callable[..., Kernel]]] = {
-    **{kind: (ASSIGN, words, REPORT_SIZE, _run_search) for kind, words in EDGES_OF.items()},
-    Core: (ASSIGN_CORE, {}, CORE_REPORT_SIZE, _run_core),
-    Munkres: (MUNKRES, {}, REPORT_SIZE, _run_munkres),
+# the functions that run it. The second function runs only if the trace of the first one ends with `bound`.
+DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, tuple[Callable[..., Kernel], ...]]] = {
+    **{kind: (ASSIGN, words, REPORT_SIZE, (_run_search,)) for kind, words in EDGES_OF.items()},
+    Core: (ASSIGN_CORE, {}, CORE_REPORT_SIZE, (_run_core, _search_matrix)),
+    Munkres: (MUNKRES, {}, REPORT_SIZE, (_run_munkres,)),
 }
 
 
@@ -478,7 +415,7 @@ def assign_batch(
         layout, step = batch.short_layout()
         if step:
             fewer, more = sorted((rows, columns))
-            problem_layout = _first_layout(device.id, *layout[0].tolist())
+            problem_layout = first_layout(device.id, *layout[0].tolist())
         else:
             fewer, more = (int(layout[side].max(initial=0)) for side in ("num_rows", "num_columns"))
             problem_layout = cupy.asarray(words_of(layout))
@@ -524,7 +461,7 @@ def assign_one(array: Any, maximize: bool, limit: Any) -> AssignedBatch | None:
         steps, is_turned = strides_of(array), rows > columns
         layout = (0, *(steps[::-1] if is_turned else steps), fewer, more, is_turned)
         row_match, col_match, u, v, pair_costs = vectors.addresses
-        on_gpu = _first_layout(device.id, *layout)
+        on_gpu = first_layout(device.id, *layout)
         problem = BATCH[dual].pack(
             problems=on_gpu.data.ptr, step=1, num_problems=1, most_rows=rows,
             most_columns=columns, entries=array.data.ptr, maximize=maximize,
@@ -574,105 +511,7 @@ def _block_size_of_batch(method: type, columns: int) -> int:
 
 def _counters_on_host(reports: Any, facts: dict[str, Any]) -> dict[str, Any]:
     with reports.device:
-        return counters_of(_on_host(reports)) | facts
-
-
-def _first_layout(device: int, *numbers: int) -> Any:
-    """A problem of `CostBatch.layout` on the GPU, where it stays: a batch like an earlier one needs no copy."""
-    row, copied = _LAYOUTS.of(device, *numbers)
-    cupy.cuda.get_current_stream().wait_event(copied)  # another stream may have copied it; the host does not wait
-    return row
-
-
-class Layouts:
-    """Problems of `CostBatch.layout` on GPUs, and the ends of their copies. At most twice MOST_LAYOUTS are kept.
-
-    A launch that nobody waits for may still read a layout. So all launches are waited for before old layouts go.
-    """
-
-    def __init__(self) -> None:
-        self._new: dict[tuple[int, ...], tuple[Any, Any]] = {}
-        self._old = self._new
-        self._lock = Lock()
-
-    def of(self, device: int, *numbers: int) -> tuple[Any, Any]:
-        """The layout with these numbers. The device is current."""
-        key = device, *numbers
-        found = self._new.get(key)
-        return self._added(key) if found is None else found
-
-    def _added(self, key: tuple[int, ...]) -> tuple[Any, Any]:
-        with self._lock:
-            found = self._old.get(key)
-            if found is None:
-                found = cupy.array([key[1:]], np.int64), cuda.end_of_work()
-            if len(self._new) == MOST_LAYOUTS:
-                for device in {device for device, *_ in self._old}:
-                    cupy.cuda.Device(device).synchronize()
-                self._old, self._new = self._new, {}
-            self._new[key] = found
-        return found
-
-
-_LAYOUTS = Layouts()
-
-
-def _on_host(array: Any) -> Any:
-    """A copy of a contiguous array, by way of pinned memory if it is small: a third of the time."""
-    if array.nbytes > PINNED_LIMIT:
-        return array.get()
-    return _copy_of(array.data.ptr, array.nbytes, array.dtype).reshape(array.shape)
-
-
-def _copy_of(address: int, size: int, dtype: Any) -> Any:
-    """A copy of `size` bytes of the GPU's memory in pinned memory. Waits for the programs before."""
-    pinned = cupy.cuda.alloc_pinned_memory(max(1, size))
-    stream, cuda = cupy.cuda.get_current_stream(), cupy.cuda.runtime
-    if size > 0:
-        cuda.memcpyAsync(pinned.ptr, address, size, cuda.memcpyDeviceToHost, stream.ptr)
-    stream.synchronize()
-    return np.frombuffer(pinned, dtype, size // np.dtype(dtype).itemsize)
-
-
-class Vectors:
-    """Vectors, each given or new, of a length and a type. New ones share one allocation, which may take 100 us.
-
-    Attributes
-    ----------
-    lengths, addresses : list of int
-    """
-
-    def __init__(self, *wanted: tuple[Any, int, Any]) -> None:
-        self._wanted, self._begins, end = wanted, [], 0
-        for given, length, dtype in wanted:
-            self._begins.append(end)
-            if given is None:
-                end += -(-length * np.dtype(dtype).itemsize // ALIGNMENT) * ALIGNMENT
-        self._memory = cupy.cuda.alloc(max(1, end))
-        self.lengths = [length for _, length, _ in wanted]
-        self.addresses = [
-            self._memory.ptr + begin if given is None else given.data.ptr
-            for (given, _, _), begin in zip(wanted, self._begins, strict=True)
-        ]
-
-    def clear_last(self) -> None:
-        """Writes zeros to the last vector, a new one."""
-        _, length, dtype = self._wanted[-1]
-        (self._memory + self._begins[-1]).memset_async(0, length * np.dtype(dtype).itemsize)
-
-    def matrices(self, rows: int, *widths: int) -> list[Any]:
-        """The first vectors, all new ones, as matrices of that many rows and of these widths."""
-        return [
-            cupy.ndarray((rows, width), dtype, self._memory + begin)
-            for width, (_, _, dtype), begin in zip(widths, self._wanted, self._begins, strict=False)
-        ]
-
-    def arrays(self) -> list[Any]:
-        """Arrays of the vectors. Best called while the program runs that fills them: it takes as long as a launch."""
-        return [
-            cupy.ndarray((length,), dtype, self._memory + begin) if given is None else given
-            for (given, length, dtype), begin in zip(self._wanted, self._begins, strict=True)
-        ]
+        return counters_of(on_host(reports)) | facts
 
 
 def has_duplicates(indptr: Any, indices: Any, columns: int) -> bool:
@@ -708,7 +547,7 @@ def assign_sparse(costs: SparseCosts, method: AssignmentMethod, start: Start, th
     rows, columns = sorted(costs.shape)
     start = start if rows == columns else start._replace(v=None)
     team = "block" if rows + columns + costs.entries <= BLOCK_TEAM_LIMIT else "grid"
-    return _run_sparse(costs, f"assign_sparse_{team}", start, method.many_paths)
+    return _run_sparse(costs, (f"assign_sparse_{team}", "find_stored_costs_grid"), start, method.many_paths)
 
 
 def bid_sparse(costs: SparseCosts) -> Assigned:
@@ -719,15 +558,16 @@ def bid_sparse(costs: SparseCosts) -> Assigned:
     """
     # A start that changes nothing: no pairs, and duals that are 0.
     start = Start(AssignmentStart.GIVEN, cupy.full(costs.shape[0], -1, np.int32), cupy.zeros(costs.shape[1]))
-    return _run_sparse(costs, "bid_sparse_grid", start, True)
+    return _run_sparse(costs, ("bid_sparse_grid",), start, True)
 
 
-def _run_sparse(costs: SparseCosts, name: str, start: Start, many_paths: bool) -> Assigned:
+def _run_sparse(costs: SparseCosts, names: tuple[str, ...], start: Start, many_paths: bool) -> Assigned:
+    """Launches entry points of csrc/programs/assign_sparse.cu: the first solves or bids, the others find pair costs."""
     rows, columns = sorted(costs.shape)
-    dual, team = costs.dual_type, name.rpartition("_")[2]
+    dual, team = costs.dual_type, names[0].rpartition("_")[2]
     with costs.data.device as device:
         types = {"cost": c_type(costs.data), **index_types(costs.indptr, costs.indices)}
-        kernel = entry_point(ASSIGN_SPARSE, name, device.id, **types, lanes=lanes_for(costs.entries, rows))
+        kernel, *others = entry_points(ASSIGN_SPARSE, names, device.id, **types, lanes=lanes_for(costs.entries, rows))
         blocks = 1 if team == "block" else device.attributes["MultiProcessorCount"]
         vectors = Vectors(
             (start.row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual), (start.v, columns, dual)
@@ -740,5 +580,10 @@ def _run_sparse(costs: SparseCosts, name: str, start: Start, many_paths: bool) -
         )  # fmt: skip
         kernel((blocks,), (GRID_BLOCK_SIZE,), (problem, task, dual(costs.dual_spread()), launch.arrivals))
         row_match, col_match, u, v = vectors.arrays()
+        entries = cupy.empty(rows, costs.data.dtype)
+        for find in others:
+            find((blocks,), (GRID_BLOCK_SIZE,), (problem, row_match, entries, launch.arrivals))
         counters = counters_of_assignment(*launch.read(), team, blocks * GRID_BLOCK_SIZE)
+    if others:
+        counters["entries"] = entries
     return Assigned(row_match, col_match, u, v, counters | {"code": kernel.origin})

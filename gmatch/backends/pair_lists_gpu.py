@@ -12,7 +12,8 @@ import numpy as np
 from .. import cuda
 from ..arrays import to_host
 from .catalogue import PAIR_LISTS
-from .gpu import GRID_BLOCK_SIZE, Words, _from_order, cupy, entry_points, resident_blocks
+from .gpu import GRID_BLOCK_SIZE, _from_order, cupy, entry_points, resident_blocks
+from .launch import Words
 from .pair_lists import Places, index_type
 
 # MOST_SHARES of csrc/points/lists.cuh.

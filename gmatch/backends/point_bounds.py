@@ -17,21 +17,23 @@ from .. import cuda
 from ..arrays import to_host
 from .block_passes import Depth, Picks
 from .catalogue import POINT_BOUNDS
-from .gpu import GRID_BLOCK_SIZE, Words, cupy, entry_points, resident_blocks
+from .gpu import GRID_BLOCK_SIZE, cupy, entry_points, resident_blocks
+from .launch import Words
 from .layouts import Layout
+from .pair_lists_gpu import merged
 
 POINT_WINDOW, POINT_PAIRS = Layout("PointWindow"), Layout("PointPairs")
 # Rows of a window. 16 lane groups share 4 rows, so 512 rows are 2,048 tasks: about one for each lane group of an H200.
 # A window takes 2 kB a column.
 ROWS = 512
 # As in csrc/points/bounds.cuh.
-STRATA_OF_ROW = 512
+STRATA_OF_ROW, DRAWN = 512, 3
 # The most pairs of a row that a pass picks at first, each the best of one of 512 strata. Simulated cores of Gaussian
 # points, n = 5,000 and d = 64, hold 23 pairs a row in the end, and 42 if 32 are picked: benchmarks/log/points.md,
 # "Products of matrices on a GPU".
 PICKED = 16
 PASSES = (
-    "price_bounds_grid", "overpriced_bounds_grid", "costs_by_places_grid", "round_duals_grid",
+    "price_bounds_grid", "overpriced_bounds_grid", "draw_pairs_grid", "costs_by_places_grid", "round_duals_grid",
 )  # fmt: skip
 FACTORS = "largest_grid", "factors_grid"
 FILL, FINISH = ("bounds_of_window_grid",), ("finish_window_grid",)
@@ -40,10 +42,13 @@ SQUARES, PRODUCTS = ("sqeuclidean", "euclidean"), ("dot", "cosine")
 # sums of d products, of the first 11 binary digits and the next 11 digits of coordinates. Each product is exact. Each
 # of the 3 d additions on tensor cores is taken to be off by 2**-22 of the sum of all magnitudes, |x| |y|. NVIDIA does
 # not document it. V100, T4 and A100 cut digits off, which loses half of that: Fasi, Higham, Mikaitis, Pranesh,
-# "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7 (2021). Later GPUs are not examined there.
-# `verify` does not rely on it. The digits that no factor has count 3 * 2**-22 of |x| |y|. Squares have 2 |x| |y|,
-# which is at most |x|**2 + |y|**2. OTHER_ROUNDINGS has room for all other roundings.
-PER_COORDINATE, OTHER_ROUNDINGS, ROUNDING = 12, 64, 2.0**-24
+# "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7 (2021). On an H200 the largest error that was
+# found is 0.14 of what is taken: benchmarks/log/points.md, "How tensor cores round". For other cards
+# tests/test_tensor_core_rounding.py tells it. `verify` does not rely on it. The digits that no factor has count
+# 3 * 2**-22 of |x| |y|. Squares have 2 |x| |y|, which is at most |x|**2 + |y|**2. OTHER_ROUNDINGS has room for all
+# other roundings.
+OF_AN_ADDITION, ROUNDING, OTHER_ROUNDINGS = 2.0**-22, 2.0**-24, 64
+PER_COORDINATE = round(3 * OF_AN_ADDITION / ROUNDING)
 # Factors are filled up to a multiple of this number of coordinates: tensor cores read 16 bytes at a time.
 TOGETHER = 4
 
@@ -111,7 +116,7 @@ class BoundPasses:
             self.unit = math.ldexp(1.0, math.frexp(highest)[1])
             zeros = (cupy.zeros(len(cloud), np.float32) for cloud in clouds)
             self._x, self._y = (Cloud(cloud, None, zero) for cloud, zero in zip(clouds, zeros, strict=True))
-        self.rows_seen = 0
+        self.rows_seen, self._turn = 0, 0
         self._of_rows: Any = None  # `of_points` of x on the host
         self._coordinates_of_y: Any = None  # one coordinate after the other
 
@@ -159,11 +164,15 @@ class BoundPasses:
     def price(self, rows: Any, v: Any, depth: Depth, most: int | None = None) -> Picks:
         """Pairs of least bounds, each the best of its stratum: `most` of a row.
 
-        None stands for PICKED, doubled for each time that the picked pairs were not enough.
+        None stands for PICKED, doubled for each time that the picked pairs were not enough, and DRAWN far pairs of each
+        row of the problem. Far pairs let clusters with other numbers of x than of y exchange points. Without far pairs
+        these clusters have no assignment: benchmarks/log/points.md, "Rows of many coordinates draw far pairs".
         """
-        if most is None:
-            most = min(PICKED << depth.times, STRATA_OF_ROW)
-        places = self._picked("price_bounds_grid", rows, v, (), most)
+        if most is not None:
+            places = self._picked("price_bounds_grid", rows, v, (), most)
+        else:
+            near = self._picked("price_bounds_grid", rows, v, (), min(PICKED << depth.times, STRATA_OF_ROW))
+            places = merged((near, None), (self._drawn(v), None))[0]
         return Picks(places, 0, None, self.costs(places))
 
     def overpriced(self, rows: Any, u: Any, v: Any, depth: Depth) -> Picks:
@@ -175,6 +184,17 @@ class BoundPasses:
         least = cuda.beginning(u, len(u))
         places = self._picked("overpriced_bounds_grid", rows, v, (u, least), PICKED)
         return Picks(places, len(places), None, self.costs(places)), least
+
+    def _drawn(self, v: Any) -> Any:
+        """Places of far pairs of all rows, increasing. Each call draws other pairs. A pair may be there twice."""
+        self._turn += 1
+        places = cupy.empty(DRAWN * self._shape[0], np.int64)
+        self._programs.run(
+            PASSES, "draw_pairs_grid", self._pairs(self._x.points, self._y.points), np.int64(self._coordinates), v,
+            np.int32(self._turn), places,
+        )  # fmt: skip
+        places.sort()
+        return places
 
     def _picked(self, name: str, rows: Any, v: Any, duals: tuple[Any, ...], most: int) -> Any:
         """Places of pairs that a program picks, increasing."""

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from .catalogue import POINT_ORDER
-from .gpu import GRID_BLOCK_SIZE, Words, cupy, entry_points, resident_blocks
+from .gpu import GRID_BLOCK_SIZE, cupy, entry_points, resident_blocks
+from .launch import Words
 
 PROGRAMS = "keys_of_nodes_grid", "take_places_grid"
 

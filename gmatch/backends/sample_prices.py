@@ -11,7 +11,8 @@ import numpy as np
 
 from ..arrays import to_host
 from .catalogue import SAMPLE_PRICES
-from .gpu import GRID_BLOCK_SIZE, Words, cupy, entry_points, resident_blocks
+from .gpu import GRID_BLOCK_SIZE, cupy, entry_points, resident_blocks
+from .launch import Words
 
 PROGRAMS = "wanted_grid", "above_the_least_grid", "shares_grid"
 

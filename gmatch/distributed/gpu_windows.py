@@ -30,7 +30,7 @@ from ..result import STEPS, Assignment
 from . import core
 from .classical import classical
 from .coarse_points import Coarse, order_of_tree
-from .core import Passes, by_core
+from .core import Passes, by_core, with_highest_zero
 from .found import Found
 from .gpu_prices import RowsOfPoints, StoredRows, prices_on_gpu
 from .lap import result_of
@@ -43,8 +43,9 @@ from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_e
 
 # The most auctions before the first search: each takes 18 ms (n = 100,000). They end when at most 1 row in 64 wants a
 # column that is not in the core. A ring in 2-D holds 5: benchmarks/log/points.md, "Points on a GPU start from
-# centroids".
-MOST_AUCTIONS, PART_UNKNOWN = 6, 64
+# centroids". 100,000 points in 16-D, in clusters with other numbers of x than of y, held 6 auctions and did not end
+# in 5 s: benchmarks/log/points.md, "Rows of many coordinates draw far pairs".
+MOST_AUCTIONS, PART_UNKNOWN = 12, 64
 # The begin of CuPy's message if the memory of a GPU is full. The text of an error is all that ranks send of it.
 OF_CUPY = "Out of memory allocating"
 # The most rows of a sample of points. Prices of a mixture in 16-D, n = 100,000, mislead with 512 rows: after 24
@@ -375,7 +376,12 @@ class GpuWindowPart(MatrixPart):
         """Duals that an auction in the picked pairs gives."""
         assert self.picked is not None, "it was just picked"
         arrays, lowest, highest = self.lists.less_duals(self.picked, self.here(v), self.shape)
-        return v + to_host(bids_on(SparseCosts.of_checked(arrays, self.shape, lowest, highest)).v)
+        found = self.bids_on(SparseCosts.of_checked(arrays, self.shape, lowest, highest))
+        return with_highest_zero(v + to_host(found.v))
+
+    def bids_on(self, costs: SparseCosts) -> Any:
+        """What an auction makes of the costs of a core."""
+        return bids_on(costs)
 
     def _some(self) -> Iterator[slice]:
         return slices_of_passes(self.shape[1])
@@ -449,7 +455,7 @@ def start_again(ranks: Ranks, part: Any) -> Any:
 
 
 def bids_on(costs: SparseCosts) -> Any:
-    """What an auction makes of the costs."""
+    """What an auction alone makes of the costs of a square problem."""
     made: Any = backend_for(None, "gpu")
     return made.bid_sparse(costs)
 

@@ -79,6 +79,10 @@ class Part:
         """The numbers of all rows of this part, on the device of the costs."""
         return self.here(np.arange(self.extent[0], dtype=np.int32))
 
+    def bids_on(self, costs: Any) -> Any:
+        """What an auction alone makes of the costs of a core, if this part holds auctions."""
+        raise NotImplementedError("this part holds no bids")
+
     def numbered(self, keys: Any) -> Any:
         """Places in the problem, from places row * columns + column in this part's costs; in the same order."""
         width = self.extent[1]

@@ -11,13 +11,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import Device
 from ..assignment.gap import within_bound
-from ..assignment.plan import Plan
+from ..assignment.plan import Plan, checked_matching
 from ..assignment.request import Options
 from ..backends import backend_for
 from ..backends.block_passes import OF_A_STRATUM
@@ -29,6 +29,7 @@ from ..problems.windows import rows_of_sample
 from ..result import STEPS, Assignment
 from .core import Passes, by_core
 from .found import Found
+from .fours import SIZE, centroids_of_fours
 from .lap import result_of
 from .margins import ROUNDINGS, MarginsOfCore
 from .part import Places
@@ -58,12 +59,17 @@ TOGETHER = 1 << 20
 
 def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
     """As `gmatch.lap`, for points that do not suit trees. O(n m d) work a pass, O((n + m) d) memory."""
-    of_points = options._replace(method="auto", deterministic=False, device=None)  # all points take these
+    initial = options.initial
+    given = None if isinstance(initial, str) else checked_matching(initial, costs)
+    of_points = options._replace(  # all points take these
+        method="auto", deterministic=False, device=None, infeasible="raise",
+        initial=initial if isinstance(initial, str | Assignment) else "auto",
+    )  # fmt: skip
     duals, threads, gap = duals_to_start_from("PointCosts", of_points), options.threads, options.gap
     began = perf_counter()
     block = PointBlock(costs)
-    part = PointPart(block)
-    part.gap = gap
+    part = PointPart(block, threads)
+    part.gap, part.given = gap, None if given is None else given[block.transposed]
     v = duals_within_limit(block, duals)
     if not part.shape[0]:
         found = Found(np.empty(0, np.int32), np.empty(0), np.zeros(part.shape[1]))
@@ -71,8 +77,7 @@ def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
         n, m = part.shape
         found = Found(np.arange(n, dtype=np.int32), np.full(n, float(block.limit)), np.zeros(m))
     else:
-        sparse_method, _ = assignment_method_of("auto", "cpu")
-        found = by_core(one_rank(), part, Plan(backend_for(None, "cpu"), sparse_method, threads, False), v, PASSES)
+        found = part.solved(v)
     if part.excess is not None:
         found.u -= part.excess
     result = result_of(one_rank(), block, found)
@@ -82,7 +87,7 @@ def lap_of_many_coordinates(costs: PointCosts, options: Options) -> Assignment:
     seconds.update(search=perf_counter() - began - part.seconds, price=part.seconds)
     result.stats.update(
         method="points", reason=found.reason or (REASON if part.products else BRUTE_FORCE),
-        initial="reduce" if duals is None else "given", backend="cpu", team="windows",
+        initial="reduce" if duals is None and given is None else "given", backend="cpu", team="windows",
         threads=threads or 1, start_size=0, passes=-(-part.rows_read // max(1, part.shape[0])),
         rows_priced=part.rows_read, looked_at=part.looked_at, seconds=seconds,
         **found.stats(),
@@ -118,36 +123,74 @@ def _of_pairs(costs: PointCosts, rows: Any, columns: Any) -> Any:
 class PointPart(WholePart):
     """All pairs of n points, all to be matched, and m >= n points."""
 
-    def __init__(self, block: PointBlock) -> None:
+    def __init__(self, block: PointBlock, threads: int | None = None) -> None:
+        self.threads = threads
         self.points = block.costs.turned() if block.transposed else block.costs
         super().__init__(block, self.points.shape)
         self.products = Products(self.points) if self.shape[0] and self.points.metric in Products.METRICS else None
         self.unit = 1.0 if self.products is None else self.products.unit
-        self.is_priced = False
-        """Whether the duals by which pairs are picked are prices."""
+        self.first_prices: Any = None
+        self.given: Any = None  # mates of the rows to start from; their pairs are in the core
         self._panels: Any = None
         self.margins: MarginsOfCore = MarginsOfCore(*self.shape)
         self.gap: float | None = None
         self.excess: Any = None  # by how much duals of the rows are too large, where the search stopped
         self.rows_read, self.looked_at, self.seconds = 0, 0, 0.0
 
-    def prices(self, again: bool = False) -> Any:
-        """Duals of the columns by which pairs are picked. With more columns than rows the first ones are 0."""
-        self.is_priced = self.shape[0] == self.shape[1] or again
-        if not self.is_priced:
+    def prices(self) -> Any:
+        """First duals of the columns, by which pairs are picked: prices, or 0 if there are more columns than rows."""
+        if self.shape[0] < self.shape[1]:
             return np.zeros(self.shape[1])
+        self.first_prices = self._sampled().prices()
+        return self.first_prices
+
+    def better_prices(self) -> Any:
+        """Duals of the columns after the first ones have misled; None if there are no better ones.
+
+        They are the duals of centroids, unless prices prove a larger bound for the rows of a sample and also make these
+        rows want more different columns. One of the two alone does not tell which duals are better:
+        benchmarks/log/points.md, "Centroids of fours after prices that misled".
+        """
+        sample = self._sampled()
+        prices = sample.prices() if self.first_prices is None else self.first_prices
+        of_centroids = self._duals_of_centroids()
+        if of_centroids is not None:
+            (bound, wanted), (bound_of_prices, wanted_by_prices) = map(sample.judged, (of_centroids, prices))
+            if bound >= bound_of_prices or wanted >= wanted_by_prices:
+                return of_centroids
+        return None if prices is self.first_prices else prices
+
+    def _sampled(self) -> _Sampled:
         rows, limit = rows_of_sample(*self.shape), self.block.limit
+        way_out = None if self.limit is None else limit
         if self.products is not None:
-            costs, unit = self.products.rough(rows, limit), self.unit
-        else:
-            costs = self.values(rows)
-            # Costs may be of any size. Divided by this power of two they fit into float32.
-            unit = math.ldexp(1, math.frexp(float(abs(costs).max(initial=0)))[1])
-            costs = (costs / unit).astype(np.float32)
-        if self.limit is None or limit is None:
-            return prices_of(costs, None, self.shape[0]).v * unit
-        costs[costs >= _below(np.array([limit / unit]))] = np.inf
-        return prices_of(costs, limit / unit, self.shape[0]).v * unit
+            return _Sampled(self.products.rough(rows, limit), self.unit, way_out, self.shape[0])
+        costs = np.concatenate([self.values(rows[some]) for some in blocks_of((len(rows), self.shape[1]), "cpu")])
+        # Costs may be of any size. Divided by this power of two they fit into float32.
+        unit = math.ldexp(1, math.frexp(float(abs(costs).max(initial=0)))[1])
+        return _Sampled((costs / unit).astype(np.float32), unit, way_out, self.shape[0])
+
+    def _duals_of_centroids(self) -> Any:
+        """Duals of the columns from those of a problem of a quarter of the points, which is solved as this one is.
+
+        A column gets the least cost - u of the centroids. It is off by about the width of a four of points, however the
+        points are spread. Prices know the points, but only the rows of a sample. None if there is no four.
+        """
+        if self.shape[0] < SIZE:
+            return None
+        x, y = (centroids_of_fours(cloud) for cloud in (self.points.x, self.points.y))
+        coarse = PointPart(PointBlock(self.points.with_points(x, y)), self.threads)
+        found = coarse.solved(None)
+        extended = PointPart(PointBlock(self.points.with_points(x, self.points.y)))
+        v = extended.about_least_of_columns(found.u)
+        may_stay_free = self.shape[0] < self.shape[1] or self.limit is not None
+        return np.minimum(v, 0) if may_stay_free else v
+
+    def solved(self, v: Any) -> Found:
+        """The cheapest assignment; `v` are duals of the columns to start from, or None."""
+        sparse_method, _ = assignment_method_of("auto", "cpu")
+        plan = Plan(backend_for(None, "cpu"), sparse_method, self.threads, False)
+        return by_core(one_rank(), self, plan, v, PASSES)
 
     def slices(self) -> Iterator[slice]:
         return blocks_of(self.shape, "cpu")
@@ -214,11 +257,49 @@ class PointPart(WholePart):
             np.minimum(least, keys.min(axis=0), out=least)
         return least * self.unit
 
+    def about_least_of_columns(self, u: Any) -> Any:
+        """The least cost - u of each column, by rounded costs if products bound the metric."""
+        least, step = np.full(self.shape[1], np.inf), max(64, PRODUCT // max(self.shape[1], 1))
+        if self.products is None:
+            return self.least_of_columns(u)
+        for first in range(0, self.shape[0], step):
+            some = slice(first, first + step)
+            costs = self.products.rough(some, self.block.limit, with_rows=True)
+            np.minimum(least, (costs - (u[some, None] / self.unit)).min(axis=0), out=least)
+        return least * self.unit
+
     def offered(self, found: list[Triples]) -> Places:
         """All triples that were found; they join the core."""
         keys, values = self.places(found)
         self.margins.join(*divmod(keys, self.shape[1]))
         return keys, values
+
+
+class _Sampled(NamedTuple):
+    """What some rows cost, in float32 and in a unit, up to the limit."""
+
+    costs: Any
+    unit: float
+    limit: float | None  # if points may stay free
+    rows: int  # of the problem
+
+    def prices(self) -> Any:
+        if self.limit is None:
+            return prices_of(self.costs, None, self.rows).v * self.unit
+        limit = self.limit / self.unit
+        below = np.where(self.costs < _below(np.array([limit])), self.costs, np.float32(np.inf))
+        return prices_of(below, limit, self.rows).v * self.unit
+
+    def judged(self, v: Any) -> tuple[float, int]:
+        """About what duals of the columns prove for all rows, and how many different columns the rows want by them.
+
+        The first number lacks what only depends on the rows. If columns may stay free, no dual may be above 0.
+        """
+        v = v / self.unit
+        reduced = self.costs - v.astype(np.float32)
+        wanted = reduced.argmin(axis=1)
+        least = reduced[np.arange(len(reduced)), wanted].astype(np.float64)
+        return self.rows * float(least.mean()) + float(v.sum()), len(set(wanted.tolist()))
 
 
 class Products:
@@ -256,12 +337,14 @@ class Products:
         self._y = np.ascontiguousarray(y.astype(np.float32).T)
         self.shape = points.shape
 
-    def rough(self, rows: Any, limit: float | None) -> Any:
-        """What some rows cost, rounded, in the unit, in float32."""
+    def rough(self, rows: Any, limit: float | None, with_rows: bool = False) -> Any:
+        """What some rows cost, rounded, in the unit, in float32; if asked, with what only depends on the rows."""
         costs = self._x[rows] @ self._y
         costs += (self._sign * self._of_columns).astype(np.float32)
-        if self._root or limit is not None:
+        finishes = self._root or limit is not None
+        if finishes or with_rows:
             costs += (self._sign * (self._of_rows[rows, None] + self._base / self.unit)).astype(np.float32)
+        if finishes:
             self._finish(costs, limit)
         return costs
 
@@ -324,8 +407,8 @@ def _below(numbers: Any) -> Any:
 
 
 def start_again(ranks: Ranks, part: PointPart) -> Any:
-    """As `core.start_again`: prices if there were none. Other prices would not be better than the first ones."""
-    return None if part.is_priced else part.prices(again=True)
+    """As `core.start_again`: prices, or duals of centroids."""
+    return part.better_prices()
 
 
 def price(part: PointPart, v: Any, times: int = 0) -> Places:
@@ -335,12 +418,17 @@ def price(part: PointPart, v: Any, times: int = 0) -> Places:
         rows, columns = best_of_strata(keys, int(numbers[0]), part.shape[0], np.inf, OF_A_STRATUM)
         rows = numbers[rows]
         found.append((rows, columns, part.of_pairs(rows, columns)))
+    if part.given is not None:
+        rows = (part.given >= 0).nonzero()[0]
+        columns = part.given[rows].astype(np.int64)
+        found.append((rows, columns, part.of_pairs(rows, columns)))
     return part.offered(found)
 
 
 def overpriced(part: PointPart, u: Any, v: Any) -> tuple[int, Places]:
     """As `core.overpriced`, for pairs that bounds do not rule out. If these are many, for the best of them."""
     found, excess = [], np.zeros(part.shape[0])
+    least_of_columns, worst = np.zeros(part.shape[1], np.float32), np.full(part.shape[1], -1)
     for numbers, keys in part.bounds(part.margins.rows_to_read(u, v), v, u):
         part.margins.leave_out(numbers, keys, np.inf)
         least = keys.min(axis=1).astype(np.float64) * part.unit
@@ -350,6 +438,9 @@ def overpriced(part: PointPart, u: Any, v: Any) -> tuple[int, Places]:
         if not possible:
             continue
         if possible > FEW * len(keys):
+            columns = (keys.min(axis=0) < least_of_columns).nonzero()[0]
+            rows = keys[:, columns].argmin(axis=0)
+            least_of_columns[columns], worst[columns] = keys[rows, columns], numbers[rows]
             rows, columns = best_of_strata(keys, int(numbers[0]), part.shape[0], 0, 1)
             new, _ = _really_overpriced(part, u, v, numbers[rows], columns)
             if len(new[0]):
@@ -360,6 +451,9 @@ def overpriced(part: PointPart, u: Any, v: Any) -> tuple[int, Places]:
         new, by = _really_overpriced(part, u, v, numbers[rows], columns)
         np.maximum.at(excess, new[0], by)
         found.append(new)
+    columns = (worst >= 0).nonzero()[0]
+    if len(columns):
+        found.append(_really_overpriced(part, u, v, worst[columns], columns)[0])
     number = sum(len(rows) for rows, _, _ in found)
     if number and part.gap is not None and is_near_enough(u, v, excess, part.gap):
         part.excess, number, found = excess, 0, []
@@ -376,15 +470,33 @@ def _really_overpriced(part: PointPart, u: Any, v: Any, rows: Any, columns: Any)
 
 
 def outside(part: PointPart, in_witness: Any, columns_of_witness: Any, found: Found) -> tuple[int, Places]:
-    """As `core.outside`. All pairs are allowed."""
-    allowed, picked = 0, []
-    for numbers, keys in part.bounds(in_witness.nonzero()[0], found.v):
-        keys[:, columns_of_witness] = np.inf
-        allowed += len(numbers) * int(np.count_nonzero(~columns_of_witness))
-        rows, columns = best_of_strata(keys, int(numbers[0]), part.shape[0], np.inf, 1)
-        rows = numbers[rows]
-        picked.append((rows, columns, part.of_pairs(rows, columns)))
+    """As `core.outside`. All pairs are allowed.
+
+    Each free row also offers its best free columns, and one free column of its own. So the next core has an assignment,
+    and its duals tell what else the core lacks.
+    """
+    picked: list[Triples] = []
+    allowed = int(np.count_nonzero(in_witness)) * int(np.count_nonzero(~columns_of_witness))
+    is_free, free_rows = np.ones(part.shape[1], np.bool_), found.row_match < 0
+    is_free[found.row_match[~free_rows]] = False
+    for numbers, keys in part.bounds((in_witness | free_rows).nonzero()[0], found.v):
+        of_free = free_rows[numbers]
+        if of_free.any():
+            picked.append(_best_of_some(part, numbers[of_free], keys[of_free], is_free))
+        inside = in_witness[numbers]
+        picked.append(_best_of_some(part, numbers[inside], keys[inside], ~columns_of_witness))
+    rows = free_rows.nonzero()[0]
+    columns = is_free.nonzero()[0][: len(rows)]
+    picked.append((rows, columns, part.of_pairs(rows, columns)))
     return allowed, part.offered(picked)
+
+
+def _best_of_some(part: PointPart, numbers: Any, keys: Any, columns: Any) -> Triples:
+    """The best pair of each stratum of some columns, of rows with these keys, which are lost."""
+    keys[:, ~columns] = np.inf
+    rows, found = best_of_strata(keys, int(numbers[0]) if len(numbers) else 0, part.shape[0], np.inf, 1)
+    rows = numbers[rows]
+    return rows, found, part.of_pairs(rows, found)
 
 
 PASSES = Passes(start, price, overpriced, outside, start_again)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from .method import AnyMethod, with_all_options
 
@@ -17,6 +17,11 @@ Paths = Literal["many", "nearest"]
 @dataclass(frozen=True)
 class AssignmentMethod(AnyMethod):
     """A method of assignment. Backends have a program for each."""
+
+    starts: ClassVar[tuple[str, ...]] = "reduce", "bids", "regret", "none"
+    """The starts that it takes for dense costs, by their names in `lap`. All others become ``"reduce"``."""
+    needs_room: ClassVar[bool] = False
+    """Whether it takes only costs that leave room for duals along a path of all pairs: see `Ranged.fits_core`."""
 
     @cached_property
     def many_paths(self) -> bool:
@@ -108,6 +113,8 @@ class Core(AssignmentMethod):
     """
 
     solves = {"cpu": DENSE | NARROW, "gpu": DENSE | NARROW}
+    starts: ClassVar[tuple[str, ...]] = "reduce", "none"
+    needs_room = True
     many_paths = True
 
 
@@ -118,9 +125,31 @@ class SerialCore(Core):
     may stay free. If these searches turn out to take long, the core goes on from their duals.
     """
 
+    starts = ("reduce",)
+
     @cached_property
     def name(self) -> str:
         return "core"
+
+
+@dataclass(frozen=True)
+class TiedCore(Core):
+    """The core as ``"auto"`` runs it on a GPU where whole costs have few values: it begins with a search in the matrix.
+
+    This search is all it takes if most rows have many cheapest columns. If the search takes many levels, as distances
+    that are cut off at a gate do, a core begins anew.
+    """
+
+    first: Literal["tree", "classical"] = "tree"
+
+    @cached_property
+    def name(self) -> str:
+        return self.search.name
+
+    @cached_property
+    def search(self) -> AssignmentMethod:
+        """The search in the matrix."""
+        return Tree() if self.first == "tree" else Classical()
 
 
 Form = Literal["baseline", "reductions", "fused", "cooperative", "registers"]
@@ -185,6 +214,7 @@ class JV(AssignmentMethod):
     """
 
     solves = {"cpu": DENSE | NARROW | SPARSE | BATCH, "gpu": BATCH}
+    starts = ("reduce",)
 
 
 class SparseJV(JV):

@@ -19,6 +19,7 @@ from .assignment import (
     Core,
     SerialCore,
     SparseJV,
+    TiedCore,
     Tree,
 )
 from .method import as_called, does_not_solve
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 # Made once, and with them their names.
 _JV, _SPARSE_JV, _TREE, _CLASSICAL = JV(), SparseJV(), Tree(), Classical()
 _CORE, _SERIAL_CORE = Core(), SerialCore()
+_TREE_FIRST, _CLASSICAL_FIRST = TiedCore("tree"), TiedCore("classical")
 
 
 def batch_method_of(
@@ -58,7 +60,7 @@ FEWEST_VALUES = 1 / 32
 
 
 # Below these values for each row, bids of the free rows win little. The classical variant then begins with its lists.
-FEW_VALUES_FOR_BIDS = {"tree": 0.4, "classical": 2}
+FEW_VALUES_FOR_BIDS: dict[type, float] = {Tree: 0.4, Classical: 2}
 
 
 # A problem of fewer than 256 rows is solved by the search before pricing and an auction are done. A square problem with
@@ -83,20 +85,18 @@ def values_per_row(costs: DenseCosts) -> float:
 
 def bids_pay(method: AssignmentMethod, costs: DenseCosts | None = None) -> bool:
     """Whether it is best to start from bids. None stands for costs that are not read first, such as a batch."""
-    if not isinstance(method, Tree | Classical):
-        return False
     if costs is None:
         return isinstance(method, Tree)
-    return values_per_row(costs) > FEW_VALUES_FOR_BIDS[type(method).__name__.lower()]
+    return values_per_row(costs) > FEW_VALUES_FOR_BIDS.get(type(method), math.inf)
 
 
 def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
         return _TREE, "sparse costs"
-    if values_per_row(costs) <= FEWEST_VALUES:
-        return _TREE, "ties: whole costs of very few values for each row"
-    if values_per_row(costs) <= FEW_VALUES["gpu"]:
-        return _TREE if costs.is_narrow else _CLASSICAL, "ties: whole costs of few values for each row"
+    if values_per_row(costs) <= FEW_VALUES["gpu"] and costs.fits_core:
+        if values_per_row(costs) <= FEWEST_VALUES:
+            return _TREE_FIRST, "ties: whole costs of very few values for each row"
+        return _TREE_FIRST if costs.is_narrow else _CLASSICAL_FIRST, "ties: whole costs of few values for each row"
     takes_long = costs.shape[0] == costs.shape[1] and values_per_row(costs) >= MANY_VALUES
     if min(costs.shape) < (FEW_ROWS // 2 if takes_long else FEW_ROWS):
         return _TREE, "few rows"

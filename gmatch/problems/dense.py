@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .. import _native
 from ..arrays import Device, entry_of_each_row, mover_to, namespace, read_matrix
 from ..foreign import is_frame, labels_of, library_of
 from ..types import number_type
+from .frozen import Frozen
 from .limits import (
     Asked,
     DualType,
@@ -22,10 +24,10 @@ from .limits import (
     refuse_overflow,
     sums_fit,
 )
-from .splits import splits_into_fitting
+from .splits import ROOM, fit, splits_into_fitting
 
 
-class DenseCosts(Ranged):
+class DenseCosts(Frozen, Ranged):
     """The costs of every row and column, as `gmatch.lap` takes them.
 
     Checked when it is made, in O(rows * columns) time, without a copy where the type fits and with O(1) memory; give it
@@ -153,14 +155,16 @@ class DenseCosts(Ranged):
 
     def _refuse_overflow(self) -> None:
         """Raises if sums of costs could leave the range of the duals' type, and splitting the costs does not help."""
-        if splits_into_fitting(self) is None:
+        if not self._has_small_rests() and splits_into_fitting(self) is None:
             refuse_overflow(self.lowest, self.highest, number_type(self.array.dtype), min(self.shape))
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a DenseCosts is frozen; make a new one instead of setting {name}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a DenseCosts is frozen; {name} cannot be deleted")
+    def _has_small_rests(self) -> bool:
+        """Whether one number among floats is far above all others, by a pass on the host."""
+        if self.device != "cpu" or self.array.dtype != np.float64 or self.limit is not None:
+            return False
+        big, rows = max(-self.lowest, self.highest), min(self.shape)
+        rest = _native.largest_rest(self.array, "float64", self.maximize, big)
+        return big > ROOM * (rows + 1) * rest and fit(self, rest, rows)
 
     def __repr__(self) -> str:
         rows, columns = self.shape

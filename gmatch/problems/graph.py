@@ -15,13 +15,14 @@ from ..backends import BACKENDS
 from ..errors import GmatchError, InvalidInput, changed
 from ..foreign import as_sparse, is_frame, library_of
 from ..types import WIDER_TYPE, WORKING_TYPES
+from .frozen import Frozen
 from .networks import Sides, sides_of
 
 if TYPE_CHECKING:
     import networkx
 
 
-class BipartiteGraph:
+class BipartiteGraph(Frozen):
     """A bipartite graph in compressed sparse rows; every stored entry is an edge, also when its value is zero.
 
     Checked when it is made, in O(rows + entries) time and without a copy of the indices where they fit; give it to
@@ -89,12 +90,6 @@ class BipartiteGraph:
     def _freeze(self, *values: Any) -> None:
         for name, value in zip(self.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a BipartiteGraph is frozen; make a new one instead of setting {name}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a BipartiteGraph is frozen; {name} cannot be deleted")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, tuple(getattr(self, name) for name in self.__slots__)

@@ -12,6 +12,7 @@ from ..arrays import MAX_VERTICES, Device, as_dense_array, device_of, to_host, t
 from ..errors import InvalidInput
 from ..foreign import EXACT_IN_FLOAT64
 from .dense import DenseCosts
+from .frozen import Frozen
 from .limits import DualType, Ranged, number_of, refuse_overflow
 
 METRICS = ("sqeuclidean", "euclidean", "cityblock", "chebyshev", "minkowski", "dot", "cosine")
@@ -35,7 +36,7 @@ TWO_CLOUDS = (
 )
 
 
-class PointCosts(Ranged):
+class PointCosts(Frozen, Ranged):
     """What it costs to match points x with points y, as `gmatch.lap` takes it: row i is x[i], column j is y[j].
 
     The matrix is never made. If d is at most 8, trees find the pairs that matter, in little more than O(n log n) time.
@@ -177,12 +178,6 @@ class PointCosts(Ranged):
             lowest=lowest, highest=highest, whole=whole and max(-lowest, highest) < MOST_WHOLE,
         )  # fmt: skip
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a PointCosts is frozen; make a new one instead of setting {name}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a PointCosts is frozen; {name} cannot be deleted")
-
     def __repr__(self) -> str:
         rows, columns = self.shape
         wanted = "most" if self.maximize else "least"
@@ -223,6 +218,12 @@ class PointCosts(Ranged):
         """With x and y in each other's place; views."""
         other = object.__new__(PointCosts)
         vars(other).update(vars(self), x=self.y, y=self.x, shape=self.shape[::-1])
+        return other
+
+    def with_points(self, x: Any, y: Any) -> PointCosts:
+        """Other points with this metric, none of them farther out."""
+        other = object.__new__(PointCosts)
+        vars(other).update(vars(self), x=x, y=y, shape=(len(x), len(y)))
         return other
 
     def some(self, rows: Any, columns: Any) -> PointCosts:
@@ -308,10 +309,13 @@ def look_like_points(cost: Any) -> bool:
         return False
 
 
-def warn_of_points(cost: Any) -> None:
-    """Warns the caller of `lap`, on the short way and on the long one, if two matrices may be meant for two clouds."""
+def warn_of_points(cost: Any, frames: int = 5) -> None:
+    """Warns the caller of `lap`, who is that many frames away, if two matrices may be meant for two clouds.
+
+    On the short way of batches and on the long way the caller is five frames away.
+    """
     if look_like_points(cost):
-        warnings.warn(TWO_CLOUDS, stacklevel=5)
+        warnings.warn(TWO_CLOUDS, stacklevel=frames)
 
 
 def _metric_of(metric: Any, p: Any) -> tuple[str, float | None]:

@@ -16,6 +16,7 @@ from ..errors import InvalidInput, changed
 from ..foreign import EXACT_IN_FLOAT64, CompressedRows, as_sparse, way_in
 from ..types import WORKING_TYPES
 from .dense import DenseCosts
+from .frozen import Frozen
 from .graph import read_sparse, refuse_lost_sums
 from .limits import (
     SPREADS,
@@ -42,7 +43,7 @@ _Arrays = tuple[Any, Any, Any]
 _Matrix = tuple[Any, Any, Any, tuple[int, int]]
 
 
-class SparseCosts(Ranged):
+class SparseCosts(Frozen, Ranged):
     """The costs of the stored entries of a sparse matrix, as `gmatch.lap` takes them: no other pair is allowed.
 
     Checked when it is made, in O(rows + columns + entries) time; give it to `gmatch.lap` instead of the matrix to check
@@ -193,12 +194,6 @@ class SparseCosts(Ranged):
             indptr=indptr, indices=indices, data=data, transposed=transposed, shape=shape, entries=len(indices),
             device=device, dual_type=dual_type_of(data.dtype),
         )  # fmt: skip
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a SparseCosts is frozen; make a new one instead of setting {name}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a SparseCosts is frozen; {name} cannot be deleted")
 
     def __repr__(self) -> str:
         rows, columns = self.shape

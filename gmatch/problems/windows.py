@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import mmap
+import operator
 import os
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +18,7 @@ from ..backends import BACKENDS
 from ..errors import InvalidInput
 from ..foreign import library_of
 from ..types import WIDER_TYPE, WORKING_TYPES, number_type
+from .frozen import Frozen
 from .gpu_windows import CalledWindows, CopiedWindows, GivenWindows
 from .limits import (
     Asked,
@@ -37,6 +40,8 @@ SAMPLE, SAMPLED = 2048, 1 << 25
 SAMPLED_ON_GPU = 1 << 28
 # Bytes of memory, where a system does not say.
 MEMORY = 1 << 33
+# Files of Linux that say how much memory a container may take: of control groups of version 2, and of version 1.
+CONTROL_GROUPS = "/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"
 
 
 class _Promise(NamedTuple):
@@ -49,7 +54,7 @@ class _Promise(NamedTuple):
     forbid_nan: Any
 
 
-class WindowCosts:
+class WindowCosts(Frozen):
     """What `FunctionCosts` and `RowWindows` share: windows of consecutive rows, read again for each pass.
 
     Attributes
@@ -104,12 +109,6 @@ class WindowCosts:
             forbids_nan=truth_of("forbid_nan", forbid_nan), _kept=(-1, None), _sums={},
             has_nan=False,
         )  # fmt: skip
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a {type(self).__name__} is frozen; make a new one instead of setting {name}")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a {type(self).__name__} is frozen; {name} cannot be deleted")
 
     def __repr__(self) -> str:
         rows, columns = self.shape
@@ -456,12 +455,17 @@ def has_rows(array: Any) -> bool:
 
 
 def as_windows(cost: Any, asked: Asked, device: str | None = None) -> Any:
-    """Windows of an array that the memory of the host, or of the GPU that is asked for, does not hold; or itself."""
+    """Windows of an array that the memory of the host, or of the GPU that is asked for, does not hold.
+
+    All else is returned as it is, except that a small array of a class that only gives rows is read into memory.
+    """
     if isinstance(cost, WindowCosts):
         return cost
     is_in_memory = type(cost) is np.ndarray or not _lies_elsewhere(cost)
     if not is_in_memory and _bytes_of(cost) > _memory() // 2 or device == "gpu" and is_too_large_for_gpu(cost):
         return RowWindows(cost, **asked._asdict())
+    if not is_in_memory and not hasattr(type(cost), "__array__"):
+        return RowWindows(cost).rows_of(slice(0, cost.shape[0]))
     return cost
 
 
@@ -497,11 +501,34 @@ def _lies_elsewhere(array: Any) -> bool:
 
 
 def _memory() -> int:
-    """Bytes of memory of this machine."""
+    """Bytes of memory that this process may take: of the machine, or of a limit of the process or its container."""
     try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # of other systems
-        return MEMORY
+        machine = MEMORY
+    return min([machine, *_limits_of_process(), *_limits_of_container()])
+
+
+def _limits_of_process() -> Iterator[int]:
+    try:
+        import resource
+    except ImportError:  # Windows has no such limits
+        return
+    for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        limit = resource.getrlimit(kind)[0]
+        if limit != resource.RLIM_INFINITY:
+            yield limit
+
+
+def _limits_of_container() -> Iterator[int]:
+    """Limits of control groups of Linux, as a container sees its own."""
+    for name in CONTROL_GROUPS:
+        try:
+            limit = Path(name).read_text().strip()
+        except OSError:
+            continue
+        if limit.isdigit():  # and not "max"
+            yield int(limit)
 
 
 def windows_of(cost: WindowCosts, **options: Any) -> WindowCosts:
@@ -518,9 +545,9 @@ def windows_of(cost: WindowCosts, **options: Any) -> WindowCosts:
 
 def _shape_of(shape: Any) -> tuple[int, int]:
     try:
-        rows, columns = map(int, shape)
+        rows, columns = map(operator.index, shape)
     except (TypeError, ValueError):
-        raise InvalidInput(f"shape must be the numbers of rows and columns; got {shape!r}") from None
+        raise InvalidInput(f"shape must be the whole numbers of rows and columns; got {shape!r}") from None
     if not (0 <= rows and 0 <= columns and rows + columns <= MAX_VERTICES):
         raise InvalidInput(f"there must be from 0 to {MAX_VERTICES} rows and columns; got {shape!r}")
     return rows, columns

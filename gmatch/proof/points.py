@@ -65,17 +65,17 @@ class _Blocks(NamedTuple):
 
 
 def verify_point_assignment(costs: PointCosts, assignment: Assignment, strict: bool) -> AssignmentCertificate:
-    """As `gmatch.verify`; O(n + m) memory."""
+    """As `gmatch.verify`; O(n + m) memory. A strict proof and one of exact duals make the matrix."""
     if strict and 8 * costs.shape[0] * costs.shape[1] > MOST_MATRIX:
         raise InvalidInput("a strict proof needs the matrix, and that of these points is large; leave strict out")
     refuse_costs_of_others(costs, assignment)
-    if strict:
+    if strict or assignment.exact is not None:  # duals in parts are from a search in the matrix
         return verify_dense_assignment(_matrix_of(costs, assignment), assignment, strict)
     row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
     check_mates(np, row_match, col_match, costs.shape)
     u, v = checked_duals(np, assignment, costs)
-    if assignment.exact is not None or assignment.cover is not None:
-        raise CertificateError("points have no exact duals and no cover; got some")
+    if assignment.cover is not None:
+        raise CertificateError("all points may be paired, so no cover limits the pairs; got one")
     pair_costs = _checked_pairs(costs, row_match, assignment)
     _check_size(costs, assignment)
     _refuse_large(costs, u, v, assignment.size < min(costs.shape))

@@ -15,7 +15,7 @@ from ..backends import refuse_gpu
 from ..errors import Infeasible, InvalidInput
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
-from ..problems.limits import minimised, refuse_overflow
+from ..problems.limits import blocks_of, minimised, refuse_overflow
 from ..problems.sparse import SparseCosts
 from ..proof.verify import verify
 from ..toolkit_result import Transport
@@ -151,13 +151,22 @@ def _repeated(costs: DenseCosts | SparseCosts, sides: list[Any], rows: Any, colu
     if isinstance(costs, DenseCosts):
         if len(rows) * len(columns) > MOST_ENTRIES:
             raise _too_many(f"{len(rows)} * {len(columns)} pairs")
-        return costs.matrix[rows][:, columns]
+        repeated = np.empty((len(rows), len(columns)), costs.matrix.dtype)
+        for some in blocks_of(repeated.shape, "cpu"):  # Ctrl-C is answered between blocks
+            repeated[some] = costs.matrix[rows[some]][:, columns]
+        return repeated
     row_of, column_of, _ = costs.triples()
     entries = sum((sides[0][row_of] * sides[1][column_of]).tolist())
     if entries > MOST_ENTRIES:
         raise _too_many(f"{entries} allowed pairs")
     matrix = scipy.sparse.coo_array((costs.data, (row_of, column_of)), shape=costs.shape).tocsr()
-    return matrix[rows][:, columns]
+    lengths = np.bincount(row_of, sides[1][column_of], costs.shape[0]).astype(np.int64)
+    ends = np.append(0, np.cumsum(lengths[rows]))
+    indices, data = np.empty(entries, np.int32), np.empty(entries, matrix.dtype)
+    for some in blocks_of((len(rows), int(lengths.max(initial=1))), "cpu"):
+        part, here = matrix[rows[some]][:, columns], slice(ends[some.start], ends[some.stop])
+        indices[here], data[here] = part.indices, part.data
+    return scipy.sparse.csr_array((data, indices, ends), shape=(len(rows), len(columns)))
 
 
 def _infeasible(error: Infeasible, rows: Any, columns: Any, unit: int) -> Infeasible:
@@ -183,26 +192,34 @@ def _total(entries: Any, amounts: Any) -> int | float:
 
 def _duals(costs: DenseCosts | SparseCosts, units: Any, rows: Any, columns: Any) -> tuple[Any, Any]:
     """Equal units have duals that are equal up to rounding; vertices without units have the greatest possible ones."""
+    far = 2**62 if costs.dual_type is np.int64 else np.inf
+    duals = [np.full(length, far, costs.dual_type) for length in costs.shape]
+    for side, of_units, numbers in ((0, units.u, rows), (1, units.v, columns)):
+        np.minimum.at(duals[side], numbers, of_units.astype(costs.dual_type))
+    for side, may_be_left in ((0, len(rows) > len(columns)), (1, len(columns) > len(rows))):
+        missing = (duals[side] == far).nonzero()[0]
+        if len(missing):
+            most = _greatest_duals(costs, missing, duals[1 - side], side)
+            most[most == far] = 0
+            duals[side][missing] = np.minimum(most, 0) if may_be_left else most
+    return duals[0], duals[1]
+
+
+def _greatest_duals(costs: DenseCosts | SparseCosts, missing: Any, others: Any, side: int) -> Any:
+    """The greatest duals of some vertices of a side beside the known duals of the other side."""
+    far = 2**62 if others.dtype == np.int64 else np.inf
+    most = np.full(len(missing), far, others.dtype)
     if isinstance(costs, DenseCosts):
-        allowed = costs.is_allowed(costs.matrix).nonzero()
-        entries = costs.matrix[allowed]
-    else:
-        *allowed, values = costs.triples()
-        kept = values < np.inf
-        allowed, entries = tuple(side[kept] for side in allowed), costs.data[kept]
-    values = minimised(entries, costs.dual_type, costs.maximize, None)
-    far = 2**62 if values.dtype == np.int64 else np.inf
-    u, v = (np.full(length, far, values.dtype) for length in costs.shape)
-    np.minimum.at(u, rows, units.u.astype(u.dtype))
-    np.minimum.at(v, columns, units.v.astype(v.dtype))
-    for ours, others, own, other, may_be_left in (
-        (u, v, *allowed, len(rows) > len(columns)),
-        (v, u, *allowed[::-1], len(columns) > len(rows)),
-    ):
-        missing = ours == far
-        seen = missing[own] & (others[other] != far)
-        np.minimum.at(ours, own[seen], values[seen] - others[other[seen]])
-        ours[ours == far] = 0
-        if may_be_left:
-            ours[missing] = np.minimum(ours[missing], 0)
-    return u, v
+        matrix, known = costs.matrix.T if side else costs.matrix, (others != far).nonzero()[0]
+        for some in blocks_of((len(missing), len(others)), "cpu"):
+            entries = matrix[missing[some]][:, known]
+            slack = minimised(entries, costs.dual_type, costs.maximize, None) - others[known]
+            most[some] = slack.min(axis=1, initial=far, where=costs.is_allowed(entries))
+        return most
+    *ends, values = costs.triples()
+    number = np.full(costs.shape[side], -1)
+    number[missing] = np.arange(len(missing))
+    kept = (number[ends[side]] >= 0) & (others[ends[1 - side]] != far) & (values < np.inf)
+    slack = minimised(costs.data[kept], costs.dual_type, costs.maximize, None) - others[ends[1 - side][kept]]
+    np.minimum.at(most, number[ends[side][kept]], slack)
+    return most

@@ -10,16 +10,34 @@ static bool starts_short(const Call<Cost>& call) {
   return from_nothing && range.lowest == range.highest && !range.forbids && call.report.start_size < call.matrix.rows;
 }
 
+static bool was_left(const Call<Cost>& call) {
+  return call.most_levels > 0 && call.report.levels >= call.most_levels && call.report.size < call.matrix.rows;
+}
+
+// A search that leaves free rows: the pairs that it has found are allowed ones, and no two share a column.
+static std::string judge_part(const Call<Cost>& call) {
+  Vertex pairs = 0;
+  for (Vertex row = 0; row < call.matrix.rows; ++row) {
+    const Vertex column = call.answer.row_match[row];
+    if (column == NONE) continue;
+    ++pairs;
+    if (!call.matrix.is_allowed(row, column) || call.answer.col_match[column] != row) return "a pair that is none";
+  }
+  return pairs == call.report.size ? "" : "another number of pairs than the report says";
+}
+
 int main(int argc, char** argv) {
   return fuzz(argc, argv, 100, [](Random& random) -> std::string {
     constexpr int STARTS = 5, LARGEST = 40;
     const bool one_block = random() % 3 == 0, many_paths = random() % 2;
     auto call = draw_call(random, draw_matrix<Cost>(random, LARGEST), STARTS, one_block);
     const Noise workspace(random, assignment_workspace_size<EDGES>(dense_costs(call.matrix), call.team_columns()));
+    if (random() % 4 == 0) call.most_levels = 1 + random() % 8;
     const auto task = call.task(workspace.data(), many_paths);
     emulator::launch(call.launch, [&] {
       (one_block ? assign_block : assign_grid)(dense_costs(call.matrix), task, arrivals);
     });
-    return starts_short(call) ? "a start that leaves rows without a column" : call.judge();
+    if (starts_short(call)) return "a start that leaves rows without a column";
+    return was_left(call) ? judge_part(call) : call.judge();
   });
 }

@@ -1,6 +1,8 @@
-// assign_sparse.cpp: assign_sparse_grid, assign_sparse_block and bid_sparse_grid, for one type of COSTS, with ROW_LANES threads a
-// row.
+// assign_sparse.cpp: assign_sparse_grid, assign_sparse_block, bid_sparse_grid and find_stored_costs_grid, for one type of COSTS,
+// with ROW_LANES threads a row.
 #include "assignment.h"
+
+#include <cstring>
 
 using Cost = COSTS::Cost;
 
@@ -63,6 +65,16 @@ static std::string judge_bids(const Call<Cost>& call, double range) {
   return bad_auctions > 2 + auctions / 20 ? "bad pairs too often" : "";
 }
 
+static std::string judge_pair_costs(const Call<Cost>& call, const std::vector<Cost>& pair_costs) {
+  for (Vertex row = 0; row < call.matrix.rows; ++row) {
+    const Vertex column = call.answer.row_match[row];
+    if (column == NONE) continue;
+    const Cost entry = call.matrix.entry(row, column);
+    if (std::memcmp(&pair_costs[row], &entry, sizeof entry) != 0) return "the cost of another pair";
+  }
+  return "";
+}
+
 int main(int argc, char** argv) {
   return fuzz(argc, argv, 100, [](Random& random) {
     constexpr int STARTS = 3;
@@ -87,6 +99,11 @@ int main(int argc, char** argv) {
     emulator::launch(call.launch, [&] {
       (one_block ? assign_sparse_block : assign_sparse_grid)(costs, task, spread, arrivals);
     });
-    return call.judge();
+    std::vector<Cost> pair_costs(matrix.rows);
+    emulator::launch(call.launch, [&] {
+      find_stored_costs_grid(costs, call.answer.row_match.data(), pair_costs.data(), arrivals);
+    });
+    const std::string fault = call.judge();
+    return fault.empty() ? judge_pair_costs(call, pair_costs) : fault;
   });
 }

@@ -17,6 +17,7 @@ struct Call {
   Matrix<Cost> matrix;
   AssignmentStart start;
   bool has_duals;
+  Count most_levels = 0;
   emulator::Launch launch;
   Answer<Dual> answer;
   std::vector<Vertex> levels, augmentations;
@@ -35,7 +36,8 @@ struct Call {
             &report,
             start,
             has_duals,
-            many_paths};
+            many_paths,
+            most_levels};
   }
 
   std::string judge() {

@@ -196,6 +196,28 @@ static std::string judge_prices(const Given& given) {
   return "";
 }
 
+// Each row has drawn the best of some columns, of fewer, and of one. Another turn draws other columns.
+static std::string judge_drawn(const Given& given) {
+  const Vertex rows = given.pairs.num_rows, columns = given.pairs.num_columns;
+  std::vector<Count> places[2];
+  for (int turn = 0; turn < 2; ++turn) {
+    places[turn].assign(DRAWN * rows + 1, -77);
+    emulator::launch(given.launch, [&] {
+      draw_pairs_grid(given.pairs, given.dimension, given.v.data(), turn, places[turn].data(), arrivals);
+    });
+    if (places[turn].back() != -77) emulator::fail("pairs outside their room");
+    for (Count row = 0; row < rows; ++row) {
+      const Count* const drawn = &places[turn][DRAWN * row];
+      for (Count k = 0; k < DRAWN; ++k) {
+        if (drawn[k] / columns != row) return "a pair of another row";
+      }
+      const auto reduced = [&](Count k) { return given.reduced(row, static_cast<Vertex>(drawn[k] % columns)); };
+      if (reduced(0) > reduced(1) || reduced(1) > reduced(2)) return "a draw of more columns that is worse";
+    }
+  }
+  return rows * columns > 1000 && places[0] == places[1] ? "two turns that draw equal pairs" : "";
+}
+
 static std::string judge_overpriced(const Given& given) {
   const Picked picked = run(given, true);
   for (Vertex row = 0; row < given.pairs.num_rows; ++row) {
@@ -246,6 +268,7 @@ int main(int argc, char** argv) {
                           name_of(given.launch);
     std::string wrong = judge_bounds(given);
     if (wrong.empty()) wrong = judge_prices(given);
+    if (wrong.empty()) wrong = judge_drawn(given);
     if (wrong.empty()) wrong = judge_overpriced(given);
     if (wrong.empty()) wrong = judge_finished(given);
     return wrong.empty() ? judge_places(given, random) : wrong;

@@ -26,12 +26,14 @@ DEVICE_APART Team start_assignment(Team team, DenseCosts<Stored> costs, Assignme
   return team;
 }
 
-// For run_phases. If every row is matched, the duals are the proof, and no further search is needed.
+// For run_phases. If every row is matched, the duals are the proof, and no further search is needed. After the `most_levels` of
+// its task a search leaves its free rows to another one.
 template <class Dual>
-struct AllMatched {
+struct IsAtEnd {
   const AssignmentTask<Dual>& task;
 
   DEVICE bool operator()(Vertex) const {
+    if (task.most_levels > 0 && task.report->levels >= task.most_levels) return true;
     return task.report->start_size + task.progress->augmented == task.matching.num_rows;
   }
 };
@@ -49,7 +51,7 @@ DEVICE void assign(Team& team, const DenseCosts<Stored>& costs,
   const auto forest = carve_forest(workspace, task.matching);
   auto edges = edges_of<Edges>(costs, task);
   edges.carve(workspace, static_cast<Count>(team.size()) * Team::COLUMNS_AT_ONCE);
-  run_phases(steps, forest, edges, false, task.journal, report, AllMatched<typename DenseCosts<Stored>::Dual>{task});
+  run_phases(steps, forest, edges, false, task.journal, report, IsAtEnd<typename DenseCosts<Stored>::Dual>{task});
 
   if (team.rank() == 0) {
     report.size = report.start_size + steps.progress.augmented;

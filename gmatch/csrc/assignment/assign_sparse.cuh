@@ -6,6 +6,9 @@
 
 // Epsilons of an auction among all rows, in spreads of a row: powers of two.
 constexpr int FIRST_SPARSE_EPSILON = 1, LAST_SPARSE_EPSILON = -21;
+// The last epsilon of an auction alone. Rows that draw far pairs have wide spreads: with -21 the pairs of 4,103 of 100,000 points
+// in clusters, d = 16, were not tight (benchmarks/log/points.md, "Rows of many coordinates draw far pairs").
+constexpr int LAST_EPSILON_ALONE = -29;
 // How many times as long chains may get, see Auction::times_after. 64 is no better: benchmarks/log/sparse.md, "Chains as
 // long as they are worth".
 constexpr Vertex MOST_TIMES = 16;
@@ -36,7 +39,7 @@ DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<t
   if (team.rank() == 0) report.start_ns += lap(team, now);
   steps.end();
 
-  run_phases(steps, forest, edges, false, task.journal, report, AllMatched<typename Costs::Dual>{task});
+  run_phases(steps, forest, edges, false, task.journal, report, IsAtEnd<typename Costs::Dual>{task});
 
   team.add_all(&report.edges_inspected, edges.distances.entries_read);
   team.add_all(&report.rows_scanned, edges.distances.rows_scanned);
@@ -48,14 +51,17 @@ DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<t
   }
 }
 
-// An auction, if all columns are to be matched and costs differ. The search starts from its pairs and its v.
+// An auction, if all columns are to be matched and costs differ. The search of this launch starts from its pairs and its v. If
+// the auction is alone, the launch has no search.
 template <class Team, class Costs, class Dual>
-DEVICE_APART Team start_from_auction(Team team, Costs costs, AssignmentTask<Dual> task, Dual spread, bool* was_held) {
+DEVICE_APART Team start_from_auction(Team team, Costs costs, AssignmentTask<Dual> task, Dual spread, bool is_alone,
+                                    bool* was_held) {
   Count now = team.nanoseconds();
   Workspace workspace(task.workspace);
   auto* spreads = workspace.take<Spreads<Dual>>(1);
-  Auction<Costs> auction{costs,         spreads, FIRST_SPARSE_EPSILON, LAST_SPARSE_EPSILON, bids_of_chain(costs.num_rows),
-                         task.matching, task.v,  spread};
+  const int last = is_alone ? LAST_EPSILON_ALONE : LAST_SPARSE_EPSILON;
+  Auction<Costs> auction{costs,         spreads, FIRST_SPARSE_EPSILON, last, bids_of_chain(costs.num_rows),
+                         task.matching, task.v,  spread,               is_alone};
   auction.carve(workspace);
   measure_spreads(team, costs, spreads);
   *was_held = auction.has_epsilon();
@@ -78,7 +84,7 @@ DEVICE void assign_stored(Team& team, const Costs& costs, AssignmentTask<typenam
   const bool is_square = costs.num_rows == costs.num_columns;
   if (task.start == AssignmentStart::reduce && !task.has_duals && task.many_paths && is_square) {
     bool has_v = false;
-    team = start_from_auction(team, costs, task, spread, &has_v);
+    team = start_from_auction(team, costs, task, spread, false, &has_v);
     task.has_duals = has_v;
     if (has_v) task.start = AssignmentStart::given;
   }

@@ -24,19 +24,28 @@ struct Auction {
 
   // Epsilon, in spreads of a row: powers of two, from 2 ** first down to 2 ** last, by factors of 2 ** STEP.
   static constexpr int STEP = 2, LAST_TO_SPREAD = -7;
-  static constexpr int CALM_FIRST = -3;  // the first epsilon if rows want different columns
-  // A round is calm if it cuts off chains for at most 1 row in FEW. Otherwise chains may get GROWTH times as long. 512 in place
-  // of 128 doubles the time of an auction for points in the plane, and none of 18 families of costs gains by it.
-  static constexpr Vertex FEW = 128, GROWTH = 4;
-  // Epsilon becomes 2^WIDER times as large while a round cuts off chains for more than 1 row in MANY.
+  // The first epsilon if rows want different columns. In a round all prices fall by about its epsilon, while the bounds of what
+  // rows left out stay. So a larger first epsilon makes rows read in vain. The numbers from CALM_FIRST to WIDER, BIDS_OF_A_READ and
+  // COLUMNS_OF_A_BID were measured together: benchmarks/log/core_gpu.md, "Auctions that begin with smaller epsilons".
+  static constexpr int CALM_FIRST = -5;
+  // A round is calm if it cuts off chains for at most 1 row in CALM.
+  static constexpr Vertex CALM = 64;
+  // Chains become GROWTH times as long after a round that cuts off chains for more than 1 row in FEW.
+  static constexpr Vertex FEW = 256, GROWTH = 4;
+  // Epsilon becomes 2^WIDER times as large after a round that cuts off chains for more than 1 row in MANY.
   static constexpr Vertex MANY = 8;
-  static constexpr int WIDER = 4;
+  static constexpr int WIDER = 6;
   // Chains become twice as long if that saves 2 rows for each short chain's length that is added. 1 and 16 in place of 4 are
   // slower for random costs, or for points: benchmarks/log/sparse.md, "Chains as long as they are worth".
   static constexpr Count WORTH = 4;
-  static constexpr Vertex COLUMNS_OF_A_BID = 4096;  // a row of 4096 columns takes as long to read as a bid
-  static constexpr Count SLACK = 4;            // epsilons that an offer may be worse than one left out
+  // A row that reads the matrix counts as BIDS_OF_A_READ bids of its chain, and one more for each COLUMNS_OF_A_BID columns. A
+  // read takes longer than these bids, but chains that end after few reads leave more rows free.
+  static constexpr Vertex BIDS_OF_A_READ = 2, COLUMNS_OF_A_BID = 1024;
+  // Epsilons that an offer may be worse than one left out. With 12 points are faster, but where many rows want few columns they
+  // bid twice as often, and too many stay free: benchmarks/log/core_gpu.md, "Slack is 4 again".
+  static constexpr Count SLACK = 4;
   static constexpr int FINER = 5;              // a unit of a price is the last epsilon over 2 ** FINER
+  static constexpr int FALL = 10;              // how many widest spreads prices of an auction alone may fall: 2 ** FALL
 
   Costs costs;
   const Spreads<Dual>* spreads;
@@ -45,6 +54,7 @@ struct Auction {
   Matching matching;
   Dual* v;           // [num_columns]
   Dual spread;       // how far v may lie apart
+  bool is_alone;     // its launch has no search
   Count* words;      // [num_columns] a price, and below it an owner
   Vertex* next_row;  // [1] that has not bid yet in this round
   Count* num_bids;   // [1]
@@ -70,24 +80,29 @@ struct Auction {
 
   // Whether bids need an epsilon: entries differ, the problem is square, and all sums and prices stay in range.
   DEVICE bool has_epsilon() const {
-    return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && finest() < first && (finest() == last || has_room()) &&
+    return spreads->num_rows > 0 && costs.num_rows == costs.num_columns && finest() < first &&
+           (is_alone || finest() == last || has_room()) &&
            room_above(Dual{}) >= -1;
   }
 
   // Starts from all prices at zero. Leaves v, and pairs that are tight within epsilon. If columns may stay free, only one round
   // is held, with epsilon = 0, so that columns without a bid keep v = 0.
   //
-  // `longer` is for costs of which nothing is known yet. If rows want different columns, a first round with a smaller epsilon
-  // cuts off nearly no chain, and saves the rounds before it. Otherwise near rows want the same columns, as points in the plane
-  // do. The spread of a row does not say how far prices must then go apart: for (i - j + n / 3)^2 it is a millionth of that, and
-  // rows would bid a thousand times. So epsilon grows until few chains are cut off. Then chains become GROWTH times as long after
-  // each round that cuts off chains for more than 1 row in FEW, until they are `longer` times as long. A round with the largest
-  // epsilon that lets chains grow is held again. The last rounds have short chains again, since prices then hardly change.
-  // Prices only fall in all rounds, so the bounds of what rows left out still hold. On an H200 growth by 4 took a tenth less
-  // time than growth by 16 at once, n = 20,000.
+  // `longer` is for costs of which nothing is known yet. If rows want different columns, a first round with a small epsilon is
+  // calm, and saves the rounds before it. Otherwise near rows want the same columns, as points in the plane do. The spread of a
+  // row does not say how far prices must then go apart: for (i - j + n / 3)^2 it is a millionth of that, and rows would bid a
+  // thousand times. So epsilon grows until a round is calm, or until epsilon is at least `first` and the round does not cut off
+  // many chains. In the second case chains become GROWTH times as long, and again after each round that cuts off more than 1 row
+  // in FEW, until they are `longer` times as long. A round with the largest epsilon that lets chains grow is held again. The last
+  // rounds have short chains again, since prices then hardly change. Prices only fall in all rounds, so the bounds of what rows
+  // left out still hold. On an H200 growth by 4 took a tenth less time than growth by 16 at once, n = 20,000.
   //
   // Chains may get up to `most_times` times as long again, as `times_after` says: a row that the last round cuts off needs a path
   // of a search.
+  //
+  // An auction alone is all that its launch does. It starts from entries less good duals, so its first epsilon is small, and
+  // grows until a round is calm. Clusters far from each other, one of which has more rows than columns, need prices that go
+  // farther apart than the entries of most rows.
   template <class Team>
   DEVICE void run(Team& team, Vertex longer = 1, Vertex most_times = 1) {
     if (has_epsilon()) last = finest();
@@ -99,14 +114,9 @@ struct Auction {
     if (has_epsilon()) {
       int bits = first;
       Vertex bids = most_bids;
-      if (longer > 1) {
-        if (hold_round(team, epsilon_of(CALM_FIRST), most_bids) <= costs.num_rows / FEW) {
-          bits = CALM_FIRST - STEP;
-          longer = 1;
-        } else {
-          bits = find_first(team);
-          bids *= GROWTH;
-        }
+      if (is_alone || longer > 1) {
+        if (find_first(team, &bits) || is_alone) longer = 1;
+        else bids *= GROWTH;
       }
       for (const int largest = bits; bits > last;) {
         const bool spreads = bits >= LAST_TO_SPREAD;
@@ -125,15 +135,21 @@ struct Auction {
  private:
   static constexpr Vertex STOP = LAST_VERTEX;
 
-  // The first epsilon, from `first` on, whose round cuts off few chains; or one as large as prices may lie apart.
+  // Holds rounds with larger and larger epsilons, from CALM_FIRST on, until one of them is calm. An auction alone also stops at
+  // an epsilon as large as the widest spread. Other auctions also stop from `first` on: after a round that does not cut off many
+  // chains, or at an epsilon as large as prices may lie apart. Returns whether the last round was calm, and leaves the epsilon of
+  // the next round.
   template <class Team>
-  DEVICE int find_first(Team& team) const {
-    int bits = first;
-    while (hold_round(team, epsilon_of(bits), most_bids) > costs.num_rows / MANY &&
-           ldexp(spreads->typical(), bits) < static_cast<double>(spread)) {
-      bits += WIDER;
+  DEVICE bool find_first(Team& team, int* bits) const {
+    for (int here = CALM_FIRST;;) {
+      const Count cut_off = hold_round(team, epsilon_of(here), most_bids);
+      const bool is_calm = cut_off <= costs.num_rows / CALM, cuts_many = cut_off > costs.num_rows / MANY;
+      *bits = is_calm ? here - STEP : here;
+      if (is_calm) return true;
+      const bool is_widest = ldexp(spreads->typical(), here) >= static_cast<double>(is_alone ? spreads->widest : spread);
+      if (is_alone ? is_widest : here >= first && (is_widest || !cuts_many)) return false;
+      here += cuts_many ? WIDER : STEP;
     }
-    return bits;
   }
 
   // How many times as long chains are to be in the next round, at most `most`. A chain t times as long takes t times as long,
@@ -143,10 +159,12 @@ struct Auction {
     while (longer < most && WORTH * longer * longer <= cut_off * times) longer *= 2;
     return longer;
   }
-  // The last epsilon, or the least that is not lost in a sum with the largest entry.
+  // The last epsilon, or the least that is not lost in a sum with the largest entry. An auction alone starts from entries less
+  // good duals. So its prices are taken to fall by at most 2^FALL widest spreads, and epsilon is as fine as words for them allow.
   DEVICE int finest() const {
-    const int told_apart = -spreads->bits_of_a_dual();
-    return last < told_apart ? told_apart : last;
+    const int told_apart = -spreads->bits_of_a_dual(), finest = last < told_apart ? told_apart : last;
+    const int with_room = spreads->bits_of_widest() + FINER + FALL + bits_of_an_owner() - 62;
+    return is_alone && finest < with_room ? with_room : finest;
   }
   // Whether words hold the prices of n rows, which lie at most n times the widest spread apart. Prices for costs of many
   // magnitudes do not fit, such as x^8 for x drawn evenly.
@@ -243,20 +261,22 @@ struct Auction {
     if (team.rank() == 0) *next_row = 0;
     team.sync();
     const auto bidders = groups_for_a_row(team);
-    Count bids = 0, cut_off = 0;
+    Vertex bids = 0, cut_off = 0, read = 0;
     for (Vertex row = take_row(bidders); row < costs.num_rows; row = take_row(bidders)) {
       Vertex of_chain = 0;
       bool may_read = Costs::LEAVES_OUT;
       while (!follow_chain(bidders, row, of_chain, epsilon, most, may_read)) {
         read_again_apart(bidders, *this, row, static_cast<unsigned>(of_chain));
-        of_chain += 1 + costs.num_columns / COLUMNS_OF_A_BID;  // so that it ends
+        of_chain += BIDS_OF_A_READ + costs.num_columns / COLUMNS_OF_A_BID;
         may_read = false;
+        ++read;
       }
       bids += of_chain;
       cut_off += of_chain >= most;
     }
-    team.add_all(num_bids, bidders.lane() == 0 ? bids : 0);
-    team.add_all(num_cut_off, bidders.lane() == 0 ? cut_off : 0);
+    team.add_all(num_bids, bidders.lane() == 0 ? bids : Count{0});
+    team.add_all(num_cut_off, bidders.lane() == 0 ? cut_off : Count{0});
+    if constexpr (Costs::LEAVES_OUT) team.add_all(num_read, bidders.lane() == 0 ? read : Count{0});
     team.sync();
   }
 
@@ -300,11 +320,11 @@ struct Auction {
   DEVICE bool follow_chain(const Team& team, Vertex& row, Vertex& bids, Count epsilon, Vertex most, bool may_read) const {
     constexpr bool COUNTS_ALL = !decltype(row_of(costs, row))::IS_LONG;
     while (bids < most && row != STOP) {
+      Count left_out = NO_OFFER;
+      if constexpr (Costs::LEAVES_OUT) left_out = team.read(&rest[row]);  // first, so that it is under way with the entries
       const Best best = find_best(team, row);
       const Count offer = team.min_group(best.offer);
-      Count left_out = NO_OFFER;
       if constexpr (Costs::LEAVES_OUT) {
-        left_out = team.read(&rest[row]);
         if (may_read && left_out != NO_OFFER && offer > left_out + 2 * SLACK * epsilon) return false;
         may_read = true;
       }
@@ -331,10 +351,7 @@ struct Auction {
   DEVICE void read_again(const Team& team, Vertex row, unsigned turn) const {
     if constexpr (Costs::LEAVES_OUT) {
       const Count left_out = costs.read_in_auction(team, row, turn, Offers<Team>{*this, team});
-      if (team.lane() == 0) {
-        team.write(&rest[row], left_out);
-        team.fetch_add(num_read, Count{1});
-      }
+      if (team.lane() == 0) team.write(&rest[row], left_out);
       team.sync_group();
     }
   }
@@ -349,17 +366,23 @@ struct Auction {
     DEVICE Count see(Vertex column) const { return team.read(&auction.words[column]); }
     DEVICE Count worth(Dual cost, Count word) const { return auction.offer_of(cost, word); }
     template <class Rough>
-    DEVICE Rough roughly_v(Count word) const { return auction.template roughly_worth<Rough>(auction.price_of(word)); }
+    DEVICE Rough roughly_v(Count word) const { return auction.template roughly_v_of<Rough>(word); }
     template <class Rough>
     DEVICE Rough roughly_reduced(Count offer) const {
       return offer == NO_OFFER ? static_cast<Rough>(Costs::infinite())
                                : auction.template roughly_worth<Rough>((offer >> 1) - auction.lowest_price() + 1);
     }
   };
-  // The worth of units, rounded up.
+  // The worth of units, rounded up, in as short a type as the result: each entry of a row that reads the matrix is compared.
   template <class Rough>
   DEVICE Rough roughly_worth(Count units) const {
-    return roughly_above<Rough>(static_cast<double>(units) * worth_of_unit);  // a float may not hold a unit
+    return roughly_above<Rough>(static_cast<Rough>(units) * static_cast<Rough>(worth_of_unit));
+  }
+  // The worth of a price, rounded up: of the whole word, whose owner is less than a unit.
+  template <class Rough>
+  DEVICE Rough roughly_v_of(Count here) const {
+    const Rough worth_of_an_owner = static_cast<Rough>(ldexp(worth_of_unit, -owner_bits));
+    return roughly_above<Rough>(static_cast<Rough>(here - word(0, 0)) * worth_of_an_owner);
   }
 
   template <class Team>

@@ -10,6 +10,8 @@ struct BatchCheck {
   CostInspection seen;
   double largest_dual, greatest_cost;  // magnitudes; the cost is one of a pair
   Count hidden, greatest, nothing;  // pairs whose costs the duals hide, that cost the most, that cost nothing
+  Count gaps;      // hidden pairs below a number that stands for "not"
+  Count negative;  // costs so near to 0 that the duals hide them
 };
 
 // SPREADS and LARGE_ON_GPU of gmatch/problems/limits.py, which has the rules that the next functions apply.
@@ -76,6 +78,19 @@ DEVICE bool check_costs(Team& team, const DenseCosts<Cost>& costs, BatchCheck& c
   return sums_fit(range, costs.num_rows);
 }
 
+// Whether a magnitude stands in more than one entry.
+template <class Cost>
+DEVICE bool is_repeated(const DenseCosts<Cost>& costs, double magnitude) {
+  Count found = 0;
+  for (Vertex row = 0; row < costs.num_rows && found < 2; ++row) {
+    for (Vertex column = 0; column < costs.num_columns && found < 2; ++column) {
+      const double cost = costs.at(row, column);
+      found += cost == magnitude || cost == -magnitude;
+    }
+  }
+  return found > 1;
+}
+
 // Whether the duals of a problem, which was solved, hide what its pairs cost. All threads get the answer.
 template <class Team, class Cost>
 DEVICE bool duals_hide_costs(Team&, const Batch<Cost>&, int, Count, const CostRange<long long>&, BatchCheck&) {
@@ -89,7 +104,7 @@ DEVICE bool duals_hide_costs(Team& team, const Batch<Cost>& batch, int p, Count 
   const auto magnitude = [](double number) { return number < 0 ? -number : number; };
   if (team.rank() == 0) {
     check.largest_dual = check.greatest_cost = 0;
-    check.hidden = check.greatest = check.nothing = 0;
+    check.hidden = check.greatest = check.nothing = check.gaps = check.negative = 0;
   }
   team.sync();
   const Count rows = p * static_cast<Count>(batch.most_rows), columns = p * static_cast<Count>(batch.most_columns);
@@ -109,20 +124,46 @@ DEVICE bool duals_hide_costs(Team& team, const Batch<Cost>& batch, int p, Count 
   const double hidden_below = team.read(&check.largest_dual) / (HIDES * (pairs + 1.0));
   // A hidden pair is none of the greatest.
   const double great = team.read(&check.greatest_cost) / 2, greatest_from = great < hidden_below ? hidden_below : great;
-  const bool zero_counts = range.lowest < 0 && -range.lowest < hidden_below;
   Count hidden = 0, greatest = 0, nothing = 0;
   team.each(batch.most_rows, [&](Count row) {
     if (batch.row_match[rows + row] == NONE) return;
     const double cost = magnitude(cost_of(row));
-    hidden += cost < hidden_below && (cost > 0 || zero_counts);
+    hidden += cost < hidden_below && cost > 0;
     greatest += cost >= greatest_from;
-    nothing += cost == 0 && !zero_counts;
+    nothing += cost == 0;
   });
   team.add_all(&check.hidden, hidden);
   team.add_all(&check.greatest, greatest);
   team.add_all(&check.nothing, nothing);
   team.sync();
-  return too_many_hidden(pairs, check.hidden, check.greatest, check.nothing);
+  if (too_many_hidden(pairs, check.hidden, check.greatest, check.nothing)) return true;
+  const DenseCosts<Cost> costs = batch.costs(p);
+  if (check.hidden > 0) {
+    Count gaps = 0;
+    team.each(batch.most_rows, [&](Count row) {
+      const double cost = magnitude(cost_of(row));
+      if (batch.row_match[rows + row] == NONE || !(cost > 0 && cost < hidden_below)) return;
+      double next = beyond_all(cost);
+      for (Count other = 0; other < batch.most_rows; ++other) {
+        const double above = magnitude(cost_of(other));
+        if (batch.row_match[rows + other] != NONE && above > cost && above < next) next = above;
+      }
+      gaps += next < beyond_all(cost) && stands_for_not(next, cost, pairs) && is_repeated(costs, next);
+    });
+    team.add_all(&check.gaps, gaps);
+    team.sync();
+    if (check.gaps > 0) return true;
+  }
+  if (range.lowest >= 0 || check.nothing == 0) return false;
+  // Pairs that cost 0 count as hidden if there are negative costs as near to 0: see costs/magnitudes.hpp.
+  Count negative = 0;
+  team.each(static_cast<Count>(costs.num_rows) * costs.num_columns, [&](Count place) {
+    const double cost = costs.at(static_cast<Vertex>(place / costs.num_columns), static_cast<Vertex>(place % costs.num_columns));
+    negative += -hidden_below < cost && cost < 0;
+  });
+  team.add_all(&check.negative, negative);
+  team.sync();
+  return check.negative > 0;
 }
 
 // Leaves problem p to the host: its size is 0, and nothing is matched. The costs of its pairs are NaN if they are floats, so that

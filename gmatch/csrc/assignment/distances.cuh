@@ -124,8 +124,12 @@ struct Distances {
   DEVICE Vertex settle(Steps<Team>& steps, const ClaimedForest<true>& forest) {
     Vertex rounds_here = 0;
     if constexpr (in_passes<Team>()) {
-      do ++rounds_here;
-      while (steps.team.any(lower_near_columns(steps, forest)));
+      // If no distance fell in the second half of a round, probably none falls any more. One pass is enough to see that.
+      for (int passes = PASSES_OF_A_ROUND, last_passes = 0; last_passes != 1 || passes != 1;) {
+        last_passes = passes;
+        passes = steps.team.any(lower_near_columns(steps, forest, passes)) ? PASSES_OF_A_ROUND : 1;
+        ++rounds_here;
+      }
     } else {
       for (; steps.todo() > 0; ++rounds_here) {
         lower_listed(steps, forest);
@@ -335,12 +339,13 @@ struct Distances {
   static constexpr DEVICE bool in_passes() { return Team::PASSES && Costs::FEW_COLUMNS; }
 
   // One round of a team that passes over all columns: the next pass sees what fell in this one, without a barrier. Returns
-  // whether this thread saw a distance fall.
+  // whether this thread saw a distance fall in the second half of the passes.
   template <class Team>
-  DEVICE bool lower_near_columns(const Steps<Team>& steps, const ClaimedForest<true>& forest) {
+  DEVICE bool lower_near_columns(const Steps<Team>& steps, const ClaimedForest<true>& forest, int passes) {
     Team& team = steps.team;
     bool fell = false;
-    for (int pass = 0; pass < PASSES_OF_A_ROUND; ++pass) {
+    for (int pass = 0; pass < passes; ++pass) {
+      if (pass == passes / 2) fell = false;
       team.template each_chosen<NearRow>(
           costs.num_columns,
           [&](Count column, NearRow& near) {

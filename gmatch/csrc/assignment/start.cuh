@@ -14,7 +14,7 @@
 #include "cardinality/starts.cuh"
 #include "search/phases.cuh"
 
-// Numbered as in gmatch/assignment/lap.py.
+// Numbered as in gmatch/backends/protocol.py.
 MIRRORED_ENUM(AssignmentStart, none, reduce, given, regret, bids);
 
 // Everything that a call of assign works on, except the costs.
@@ -30,8 +30,9 @@ struct AssignmentTask {
   AssignmentStart start;
   bool has_duals;
   bool many_paths;
+  Count most_levels;   // the search ends with the phase that reaches them, and leaves its free rows; 0: it goes on to the end
 
-  FIELDS(AssignmentTask, matching, u, v, journal, workspace, progress, report, start, has_duals, many_paths)
+  FIELDS(AssignmentTask, matching, u, v, journal, workspace, progress, report, start, has_duals, many_paths, most_levels)
 };
 
 DEVICE ClaimedForest<true> carve_forest(Workspace& workspace, const Matching& matching, bool keeps_trees = false) {

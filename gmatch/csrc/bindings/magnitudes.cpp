@@ -1,4 +1,4 @@
-// magnitudes.cpp: whether duals hide the costs of pairs, for Python.
+// magnitudes.cpp: whether duals hide the costs of pairs, for Python; see costs/magnitudes.hpp.
 #include "bindings/module.hpp"
 #include "costs/magnitudes.hpp"
 
@@ -7,17 +7,18 @@ namespace {
 template <class T>
 using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-bool duals_hide_costs_of_pairs(Array<const double> pair_costs, Array<const double> u, Array<const double> v, double lowest) {
+double hiding_if_negative_within_of_pairs(Array<const double> pair_costs, Array<const double> u, Array<const double> v,
+                                          double lowest) {
   const auto rows = static_cast<Vertex>(pair_costs.shape(0));
   const double largest =
       std::max(largest_magnitude(u.data(), static_cast<Vertex>(u.shape(0))),
                largest_magnitude(v.data(), static_cast<Vertex>(v.shape(0))));
-  return duals_hide_costs(rows, largest, lowest, [&](Vertex row) { return pair_costs.data()[row]; });
+  return hiding_if_negative_within(rows, largest, lowest, [&](Vertex row) { return pair_costs.data()[row]; });
 }
 
 // For each problem of a batch, whose arrays have padding: free rows are not looked at.
-void duals_hide_costs_of_batch(Matrix<const Vertex> row_match, Matrix<const double> u, Matrix<const double> v,
-                               Matrix<const double> pair_costs, double lowest, Array<bool> hide) {
+void hiding_if_negative_within_of_batch(Matrix<const Vertex> row_match, Matrix<const double> u, Matrix<const double> v,
+                                         Matrix<const double> pair_costs, double lowest, Array<double> within) {
   const auto rows = static_cast<Vertex>(u.shape(1)), columns = static_cast<Vertex>(v.shape(1));
   std::vector<double> costs(rows);
   for (std::size_t p = 0; p < u.shape(0); ++p) {
@@ -27,15 +28,15 @@ void duals_hide_costs_of_batch(Matrix<const Vertex> row_match, Matrix<const doub
     for (Vertex row = 0; row < rows; ++row) {
       if (row_match.data()[p * rows + row] != NONE) costs[pairs++] = pair_costs.data()[p * rows + row];
     }
-    hide.data()[p] = duals_hide_costs(pairs, largest, lowest, [&](Vertex pair) { return costs[pair]; });
+    within.data()[p] = hiding_if_negative_within(pairs, largest, lowest, [&](Vertex pair) { return costs[pair]; });
   }
 }
 
 }  // namespace
 
 void define_magnitudes(nb::module_& m) {
-  m.def("duals_hide_costs_of_batch", &duals_hide_costs_of_batch, "row_match"_a.noconvert(), "u"_a.noconvert(),
-        "v"_a.noconvert(), "pair_costs"_a.noconvert(), "lowest"_a, "hide"_a.noconvert());
-  m.def("duals_hide_costs_of_pairs", &duals_hide_costs_of_pairs, "pair_costs"_a.noconvert(), "u"_a.noconvert(),
-        "v"_a.noconvert(), "lowest"_a);
+  m.def("hiding_if_negative_within_of_batch", &hiding_if_negative_within_of_batch, "row_match"_a.noconvert(),
+        "u"_a.noconvert(), "v"_a.noconvert(), "pair_costs"_a.noconvert(), "lowest"_a, "within"_a.noconvert());
+  m.def("hiding_if_negative_within_of_pairs", &hiding_if_negative_within_of_pairs, "pair_costs"_a.noconvert(),
+        "u"_a.noconvert(), "v"_a.noconvert(), "lowest"_a);
 }

@@ -185,7 +185,8 @@ struct AssignmentCall : Call<AssignmentTask<Dual>> {
                                     nullptr,
                                     static_cast<AssignmentStart>(start),
                                     has_duals,
-                                    many_paths}) {}
+                                    many_paths,
+                                    0}) {}
 };
 
 inline Count team_columns(int threads) { return static_cast<Count>(threads) * HostTeam::COLUMNS_AT_ONCE; }

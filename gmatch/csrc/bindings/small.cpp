@@ -6,6 +6,7 @@
 #include "bindings/small_batches.hpp"
 #include "bindings/small_options.hpp"
 #include "bindings/small_results.hpp"
+#include "bindings/small_sparse.hpp"
 #include "bindings/ticks.hpp"
 
 namespace {
@@ -21,16 +22,42 @@ nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call, std::
   return solved ? cells : nb::none();
 }
 
+// As cells_of, in a copy of another type, which holds every value.
+template <class Wide, class Narrow>
+nb::object cells_of_widened(const SmallMatrix<Narrow>& given, const SmallCall& call, std::vector<Count>& words) {
+  std::vector<Wide> copy;
+  return cells_of(copied_with_long_lines(given, copy), call, words);
+}
+
 // The cells of a matrix of costs. None if the costs are large, of another type, or equal (unless that is allowed), or if they
 // need another way, or have no assignment.
 nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call, std::vector<Count>& words) {
   if (!memory.is_small_matrix()) return nb::none();
-  const char type = memory.type();
-  if (type == 'd') return cells_of(memory.matrix<double>(), call, words);
-  if (type == 'f') return cells_of(memory.matrix<float>(), call, words);
-  if (type != 'i' && type != 'l' && type != 'q') return nb::none();
+  switch (memory.type()) {
+    case 'd': return cells_of(memory.matrix<double>(), call, words);
+    case 'f': return cells_of(memory.matrix<float>(), call, words);
+    case '?':
+    case 'B': return cells_of_widened<std::int32_t>(memory.matrix<std::uint8_t>(), call, words);
+    case 'b': return cells_of_widened<std::int32_t>(memory.matrix<std::int8_t>(), call, words);
+    case 'h': return cells_of_widened<std::int32_t>(memory.matrix<std::int16_t>(), call, words);
+    case 'H': return cells_of_widened<std::int32_t>(memory.matrix<std::uint16_t>(), call, words);
+    case 'I': return cells_of_widened<Count>(memory.matrix<unsigned>(), call, words);
+    default: break;
+  }
   if (memory.entry_size() == 4) return cells_of(memory.matrix<std::int32_t>(), call, words);
   return cells_of(memory.matrix<Count>(), call, words);
+}
+// The letter of the type in which the costs of a matrix are solved: see WIDER_TYPE in gmatch/types.py.
+char type_of_solution(char type) {
+  switch (type) {
+    case '?':
+    case 'b':
+    case 'B':
+    case 'h':
+    case 'H': return 'i';
+    case 'I': return sizeof(long) == sizeof(Count) ? 'l' : 'q';
+    default: return type;
+  }
 }
 // The pairs alone, with numbers of 64 bits for both sides.
 nb::object pairs_small(nb::handle costs, bool maximize) {
@@ -60,9 +87,10 @@ struct SmallSolver {
     std::vector<Count> words;
     nb::object cells = assign_small_for(memory, {maximize, true, has_limit ? &limit : nullptr, deterministic}, words);
     if (cells.is_none()) return cells;
+    const char type = type_of_solution(memory.type());
     const nb::object result = later_result(kind, make_field, maximize, cells, static_cast<Vertex>(memory.length(0)),
-                                           static_cast<Vertex>(memory.length(1)), memory.type(), words);
-    if (has_limit) note_limit(result, memory.type(), limit);
+                                           static_cast<Vertex>(memory.length(1)), type, words);
+    if (has_limit) note_limit(result, type, limit);
     return result;
   }
 };
@@ -85,15 +113,23 @@ bool is_sequence_of_arrays(PyObject* costs, PyTypeObject* array) {
   return Py_TYPE(is_list ? PyList_GetItem(costs, 0) : PyTuple_GetItem(costs, 0)) == array;
 }
 
-// `parts` are the table of options, the solvers that small_solver makes (by the bits), and the parts of SmallBatchSolver.
+// The solvers of sparse matrices of this object's type, by the bits of options; nullptr if it is none.
+PyObject* solvers_of_sparse(PyObject* solvers_by_type, PyObject* costs) {
+  return PyDict_GetItemWithError(solvers_by_type, reinterpret_cast<PyObject*>(Py_TYPE(costs)));  // borrowed
+}
+
+// `parts` are the table of options, the solvers that small_solver makes (by the bits), the parts of SmallBatchSolver, and the
+// solvers that small_sparse_solver makes: by the type of a matrix, then by the bits.
 PyObject* lap_by_short_way(PyObject* parts, PyObject* const* arguments, Py_ssize_t number, PyObject* names) {
   SmallOptions options;
-  PyObject* const solvers = PyTuple_GetItem(parts, 1);
   if (!options.read(PyTuple_GetItem(parts, 0), arguments, number, names)) Py_RETURN_NONE;
-  if (options.bits >= PyTuple_Size(solvers)) Py_RETURN_NONE;
   PyTypeObject* const array = numpy::Table::get().array_type();
   const bool is_array = Py_TYPE(options.costs) == array;
+  PyObject* const sparse = is_array ? nullptr : solvers_of_sparse(PyTuple_GetItem(parts, 3), options.costs);
+  PyObject* const solvers = sparse != nullptr ? sparse : PyTuple_GetItem(parts, 1);
+  if (options.bits >= PyTuple_Size(solvers)) Py_RETURN_NONE;
   PyObject* const solver = PyCFunction_GetSelf(PyTuple_GetItem(solvers, options.bits));
+  if (sparse != nullptr) return made_by([&] { return solve_sparse_matrix(solver, options.cost_limit, options.costs); });
   if (is_array && reinterpret_cast<const numpy::Array*>(options.costs)->num_dimensions == 2) {
     return made_by([&] { return SmallSolver(solver).solve(options.cost_limit, options.costs); });
   }
@@ -101,9 +137,10 @@ PyObject* lap_by_short_way(PyObject* parts, PyObject* const* arguments, Py_ssize
   return made_by([&] { return SmallBatchSolver(PyTuple_GetItem(parts, 2)).solve(options, SmallSolver(solver).maximize); });
 }
 
-// `lap`: the short way for small arrays, in front of a function of Python for all other calls.
-nb::object small_lap(const nb::dict& table, const nb::tuple& solvers, const nb::tuple& of_batches, nb::handle otherwise) {
-  return in_front(&lap_by_short_way, nb::make_tuple(table, solvers, of_batches), otherwise);
+// `lap`: the short way for small arrays and sparse matrices, in front of a function of Python for all other calls.
+nb::object small_lap(const nb::dict& table, const nb::tuple& solvers, const nb::tuple& of_batches, const nb::dict& of_sparse,
+                     nb::handle otherwise) {
+  return in_front(&lap_by_short_way, nb::make_tuple(table, solvers, of_batches, of_sparse), otherwise);
 }
 
 }  // namespace

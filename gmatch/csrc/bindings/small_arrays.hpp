@@ -12,8 +12,9 @@ class ArrayMemory {
   explicit ArrayMemory(nb::handle object) {
     if (Py_TYPE(object.ptr()) != numpy::Table::get().array_type()) return;
     const auto& array = *reinterpret_cast<const numpy::Array*>(object.ptr());
-    // An array of another byte order than this machine's is not solved here.
-    entry_size_ = array.type->byte_order == '=' ? size_of(array.type->letter) : 0;
+    // An array of another byte order than this machine's is not solved here. A single byte has none.
+    const char order = array.type->byte_order;
+    entry_size_ = order == '=' || order == '|' ? size_of(array.type->letter) : 0;
     if (entry_size_ == 0 || array.num_dimensions < 1 || array.num_dimensions > MOST_DIMENSIONS) return;
     data_ = array.data;
     type_ = array.type->letter;
@@ -70,6 +71,12 @@ class ArrayMemory {
       case 'i': return sizeof(int);
       case 'l': return sizeof(long);
       case 'q': return sizeof(long long);
+      case '?':
+      case 'b':
+      case 'B': return 1;
+      case 'h':
+      case 'H': return 2;
+      case 'I': return sizeof(unsigned);
       default: return 0;
     }
   }

@@ -8,6 +8,7 @@
 
 #include "bindings/small_arrays.hpp"
 #include "bindings/small_results.hpp"
+#include "bindings/tiers.hpp"
 
 namespace {
 
@@ -66,9 +67,10 @@ class BatchMemory {
   std::vector<ArrayMemory> memories_;
 };
 
-// A problem of a batch: the word where its cells begin, and its rows, columns and pairs.
+// A problem of a batch: the word where its cells begin, its rows, columns and pairs, and the words of its duals in tiers.
 struct CellsOfProblem {
   Count begin, rows, columns, pairs;
+  std::vector<Count> words = {};
 
   SmallCells<Count> cells(Count* first) const {
     return {first + begin, static_cast<Vertex>(rows), static_cast<Vertex>(columns)};
@@ -86,13 +88,13 @@ class SmallInTurn {
  public:
   explicit SmallInTurn(const SmallCall& call) : call_(call) {}
 
-  // Fills the cells; false if the problem needs another way, or has duals in tiers.
-  bool solve(const SmallMatrix<Cost>& given, Count* cells) {
+  // Fills the cells; false if the problem needs another way. There are words if it has duals in tiers.
+  bool solve(const SmallMatrix<Cost>& given, Count* cells, std::vector<Count>& words) {
     if (given.fewer() == 0) {
       leave_free(given, cells);
       return true;
     }
-    return solve_small(with_long_lines(given, copy_), call_, cells, words_) && words_.empty();
+    return solve_small(with_long_lines(given, copy_), call_, cells, words);
   }
 
  private:
@@ -106,7 +108,6 @@ class SmallInTurn {
 
   const SmallCall call_;
   std::vector<Cost> copy_;
-  std::vector<Count> words_;
 };
 
 // Entries for each thread. Fewer are solved before a thread has started (2 processors of an EPYC).
@@ -139,7 +140,7 @@ bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const Sma
     for (Count first = next.fetch_add(at_a_time); first < count && has_solved; first = next.fetch_add(at_a_time)) {
       for (Count p = first; p < std::min(count, first + at_a_time); ++p) {
         poll.spend(Count{matrices[p].shape[0]} * matrices[p].shape[1]);
-        if (solver.solve(matrices[p], cells + problems[p].begin)) problems[p].note(cells, type);
+        if (solver.solve(matrices[p], cells + problems[p].begin, problems[p].words)) problems[p].note(cells, type);
         else has_solved = false;
       }
     }
@@ -163,7 +164,7 @@ nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, 
   const char type[] = {memory.type(), 0};
   nb::list table;
   for (const CellsOfProblem& problem : problems) {
-    table.append(nb::make_tuple(problem.begin, problem.rows, problem.columns, problem.pairs));
+    table.append(nb::make_tuple(problem.begin, problem.rows, problem.columns, problem.pairs, duals_in_tiers(problem.words)));
   }
   return nb::make_tuple(cells, table, type, threads);
 }
@@ -179,7 +180,8 @@ nb::object solve_batch(const BatchMemory& memory, const SmallCall& call, nb::han
 }
 
 // The answers of a small solver for a batch: the cells of all problems; for each the word where its cells begin, its rows,
-// columns and pairs; the type of the costs, and the number of threads. None if a problem needs another way.
+// columns, pairs and duals in tiers, if it has any; the type of the costs, and the number of threads. None if a problem needs
+// another way.
 nb::object lap_small_batch(nb::handle costs, bool maximize, nb::handle cost_limit, nb::handle most_threads) {
   SmallLimit limit;
   const bool has_limit = !cost_limit.is_none();

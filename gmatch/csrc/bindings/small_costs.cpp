@@ -8,6 +8,7 @@
 #include "bindings/ticks.hpp"
 #include "bindings/tiers.hpp"
 #include "costs/magnitudes.hpp"
+#include "serial/exact_optimum.hpp"
 #include "serial/named_optimum.hpp"
 
 namespace {
@@ -32,14 +33,22 @@ SmallRange<Dual> minimised(const CostRange<Cost>& range, const SmallCall& call) 
   return costs;
 }
 
-// Whether the duals need the second look of gmatch/assignment/tiers.py.
+// Whether the duals need the second look of gmatch/assignment/tiers.py. Entries of a row lie side by side.
 template <class Cost, class Dual>
 bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, Dual lowest) {
   const double largest =
       std::max(largest_magnitude(result.u, costs.num_rows), largest_magnitude(result.v, costs.num_columns));
-  return duals_hide_costs(costs.num_rows, largest, lowest, [&](Vertex row) {
-    return costs.costs[row * costs.row_stride + result.row_match[row] * costs.column_stride];
+  const double within = hiding_if_negative_within(costs.num_rows, largest, lowest, [&](Vertex row) {
+    return costs.costs[row * costs.row_stride + result.row_match[row]];
   });
+  if (within == IN_ANY_CASE) return true;
+  for (Vertex row = 0; row < costs.num_rows && within > 0; ++row) {
+    const Cost* entries = costs.costs + row * costs.row_stride;
+    const bool has = costs.maximize ? TierScan::has_negative_within<true>(entries, within, costs.num_columns)
+                                    : TierScan::has_negative_within<false>(entries, within, costs.num_columns);
+    if (has) return true;
+  }
+  return false;
 }
 
 template <class Cost, class NameOf, class Dual = typename DenseCosts<Cost>::Dual>
@@ -73,6 +82,12 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
     return !call.deterministic || is_only_optimum(costs, result) ||
            (call.limit == nullptr && settle_ties_of(costs, result, name_of, with_choice));
   };
+  // If rounding hides which assignment is cheapest, or which ones are.
+  [[maybe_unused]] const auto solve_exactly = [&](auto rows, double limit) {
+    ExactOptimum<decltype(rows)> optimum(std::move(rows), limit);
+    return optimum.find(result) &&
+           (!call.deterministic || (call.limit == nullptr && optimum.settle(result, name_of, with_choice)));
+  };
   const auto solve = [&](const DenseCosts<Cost>& costs) {
     const ShortestPathOptions<Dual> options{of_costs.lowest, of_costs.highest, false, of_costs.greatest_entry};
     const std::optional<Vertex> size = solve_if_whole(costs, options, result, counted);
@@ -82,12 +97,15 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
       LoweredCosts lowered;
       bool is_lowered =
           !exact && !(of_costs.limit < costs.infinite()) && lowered.lower(costs, of_costs.lowest, of_costs.highest);
-      if (call.overflows && !is_lowered) return false;
+      if (call.overflows && !is_lowered && !lowered.sums_are_finite()) return false;
       const auto settle = [&](const RestRows& rests, const TierSolver& solver) {
         if (!call.deterministic) return true;
         const std::vector<bool> must = solver.must_be_used();
-        return OnlyOptimum<RestRows, Dual>(rests, costs.infinite(), result, must).is_only() ||
-               (call.limit == nullptr && settle_ties(rests, result, must, name_of, with_choice));
+        if (OnlyOptimum<RestRows, Dual>(rests, costs.infinite(), result, must).is_only()) return true;
+        if (call.limit != nullptr) return false;
+        if (settle_ties(rests, result, must, name_of, with_choice)) return true;
+        const bool may_use_all = std::none_of(must.begin(), must.end(), [](bool one) { return one; });
+        return may_use_all && solve_exactly(rests, costs.infinite());
       };
       const auto solve_tiers = [&](const LoweredCosts* from) {
         return solve_in_tiers(costs, of_costs.lowest, of_costs.highest, transposed, result, counted, words, settle, from);
@@ -101,16 +119,16 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
         words.clear();  // the solution of the lowered costs is none of these costs
         with_choice = 0;
         if (solve_as_stored(costs, options, result, counted) < fewer) return false;
-        if (!exact && hides_costs(costs, result, of_costs.lowest) &&
-            solve_tiers(nullptr) == TierOutcome::open) {
-          return false;
+        if (!exact && hides_costs(costs, result, of_costs.lowest) && solve_tiers(nullptr) == TierOutcome::open) {
+          return words.empty() && solve_exactly(CopiedRows<double>(costs), costs.limit);
         }
       }
       const bool are_settled = !words.empty();
       // Duals have parts only if one number hides costs, or if sums could overflow. That holds without lowered costs, too.
       const bool may_go = is_lowered && are_settled && lowered.sums_are_finite();
       if (may_go && !hides_costs(costs, result, of_costs.lowest)) words.clear();
-      return are_settled || is_settled(costs);
+      return are_settled || is_settled(costs) ||
+             (call.limit == nullptr && solve_exactly(CopiedRows<double>(costs), costs.limit));
     } else {
       return solve_as_stored(costs, options, result, counted) == fewer && is_settled(costs);
     }

@@ -57,7 +57,11 @@ bool is_plain(const CostRange<Cost>& range, const SmallCall& call) {
     const bool fits = !std::numeric_limits<Cost>::is_integer || call.limit->is_whole;
     if (!fits || !(std::abs(call.limit->number) <= far) || range.lowest > range.highest) return false;
   }
-  return !is_refused && range.lowest >= -far && range.highest <= far && (call.may_be_equal || range.lowest != range.highest);
+  // Floats beyond the limit may be of any size: they are never added to others.
+  const bool leaves_out = call.limit != nullptr && !std::numeric_limits<Cost>::is_integer;
+  const bool is_near = (range.lowest >= -far || (leaves_out && call.maximize)) &&
+                       (range.highest <= far || (leaves_out && !call.maximize));
+  return !is_refused && is_near && (call.may_be_equal || range.lowest != range.highest);
 }
 
 // Fills the cells; false if there is no assignment. The costs are plain. Unless they are exact, as integers are, duals may
@@ -70,20 +74,30 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
 template <class Cost>
 bool solve_small(const SmallMatrix<Cost>& given, SmallCall call, Count* cells, std::vector<Count>& words);
 
+// A copy, of a type that holds every value, whose longer lines lie in one piece.
+template <class Cost, class Given>
+SmallMatrix<Cost> copied_with_long_lines(const SmallMatrix<Given>& given, std::vector<Cost>& memory) {
+  const auto [rows, columns] = given.shape;
+  const auto [row_stride, column_stride] = given.stride;
+  const bool by_rows = rows <= columns;
+  memory.resize(static_cast<std::size_t>(rows) * columns);
+  const SmallMatrix<Cost> copy{memory.data(), {rows, columns}, {by_rows ? columns : 1, by_rows ? 1 : rows}};
+  for (Vertex row = 0; row < rows; ++row) {
+    const Given* const from = given.entries + row * row_stride;
+    Cost* const to = memory.data() + row * copy.stride[0];
+    for (Vertex column = 0; column < columns; ++column) {
+      to[column * copy.stride[1]] = static_cast<Cost>(from[column * column_stride]);
+    }
+  }
+  return copy;
+}
+
 // A matrix cut out of a wider one has short lines far apart. It is copied so that the longer lines lie in one piece.
 template <class Cost>
 SmallMatrix<Cost> with_long_lines(const SmallMatrix<Cost>& given, std::vector<Cost>& memory) {
   const auto [rows, columns] = given.shape;
   const auto [row_stride, column_stride] = given.stride;
-  const bool by_rows = rows <= columns;
   const bool is_one_piece = (column_stride == 1 && row_stride == columns) || (row_stride == 1 && column_stride == rows);
-  if (is_one_piece || (by_rows ? column_stride : row_stride) == 1) return given;
-  memory.resize(static_cast<std::size_t>(rows) * columns);
-  const SmallMatrix<Cost> copy{memory.data(), {rows, columns}, {by_rows ? columns : 1, by_rows ? 1 : rows}};
-  for (Vertex row = 0; row < rows; ++row) {
-    const Cost* const from = given.entries + row * row_stride;
-    Cost* const to = memory.data() + row * copy.stride[0];
-    for (Vertex column = 0; column < columns; ++column) to[column * copy.stride[1]] = from[column * column_stride];
-  }
-  return copy;
+  if (is_one_piece || (rows <= columns ? column_stride : row_stride) == 1) return given;
+  return copied_with_long_lines(given, memory);
 }

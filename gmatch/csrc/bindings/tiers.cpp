@@ -73,11 +73,31 @@ nb::object duals_in_tiers(const std::vector<Count>& words) { return words.empty(
 
 namespace {
 
-// The outcome, the words of the duals in tiers, and what was counted.
+// Solves costs with a smaller number in the place of the largest, and then in tiers. Open if no smaller number will do, if there
+// is a limit, or if there is no assignment.
+template <class Stored>
+TierOutcome solve_lowered(const DenseCosts<Stored>& costs, double lowest, double highest,
+                          const ShortestPathResult<double>& result, ShortestPathCounters& counters, std::vector<Count>& words,
+                          const SettleRests& settle) {
+  if constexpr (!std::is_same_v<Stored, double>) {
+    return TierOutcome::open;  // sums of other types do not overflow
+  } else {
+    return with_rows_side_by_side(costs, 1, [&](const auto& side_by_side) {
+      LoweredCosts lowered;
+      if (costs.limit < costs.infinite() || !lowered.lower(side_by_side, lowest, highest)) return TierOutcome::open;
+      const Vertex size = solve_by_shortest_paths(lowered.costs(), lowered.options(), result, counters);
+      if (size < costs.num_rows) return TierOutcome::open;
+      return solve_in_tiers(side_by_side, lowest, highest, false, result, counters, words, settle, &lowered);
+    });
+  }
+}
+
+// The outcome, the words of the duals in tiers, and what was counted. Without a solution the vectors are only written.
 nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, double lowest,
                           double highest, Array<Vertex> row_match, Array<Vertex> col_match, Array<double> u,
                           Array<double> v,
-                          std::optional<nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>> rests) {
+                          std::optional<nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>> rests,
+                          bool has_solution) {
   ShortestPathCounters counted{};
   const HostTeam clock(0, 1, nullptr);
   Count now = clock.nanoseconds();
@@ -91,18 +111,59 @@ nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maxim
       }
       return true;
     };
-    return solve_in_tiers(problem, lowest, highest, false, {u.data(), v.data(), row_match.data(), col_match.data()}, counted,
-                          words, write_rests);
+    const ShortestPathResult<double> result{u.data(), v.data(), row_match.data(), col_match.data()};
+    if (!has_solution) return solve_lowered(problem, lowest, highest, result, counted, words, write_rests);
+    return solve_in_tiers(problem, lowest, highest, false, result, counted, words, write_rests);
   });
   return nb::make_tuple(static_cast<int>(outcome), duals_in_tiers(words),
                         to_dict(static_cast<Vertex>(row_match.shape(0)), 0, counted, lap(clock, now)));
 }
 
+// Whether a cost of the minimisation form is negative, but above -bound.
+bool has_negative_within(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, double bound) {
+  return with_stored<double>(stored, [&](auto entry) {
+    const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
+    const OthersMayRun others_may_run;
+    Poll poll;
+    return with_rows_side_by_side(problem, 1, [&](const auto& side_by_side) {
+      CopiedRows<double> rows(side_by_side);
+      for (Vertex row = 0; row < rows.num_rows(); ++row) {
+        poll.spend(rows.num_columns());
+        if (TierScan::has_negative_within(rows.entries(row), bound, rows.width())) return true;
+      }
+      return false;
+    });
+  });
+}
+
+// The largest rest of costs without a limit beside a number, their largest magnitude. Infinite costs do not count.
+double largest_rest(AnyMatrix costs, const std::string& stored, bool maximize, double value) {
+  return with_stored<double>(stored, [&](auto entry) {
+    const auto problem = dense_costs<decltype(entry)>(costs, maximize, nb::none());
+    const OthersMayRun others_may_run;
+    CopiedRows<double> rows(problem);
+    double largest = 0;
+    Poll poll;
+    for (Vertex row = 0; row < problem.num_rows; ++row) {
+      poll.spend(problem.num_columns);
+      const double* const entries = rows.entries(row);
+      for (Vertex j = 0; j < problem.num_columns; ++j) {
+        const double rest = std::abs(TierScan::rest_beside_largest(entries[j], value));
+        largest = rest <= value ? std::max(largest, rest) : largest;
+      }
+    }
+    return largest;
+  });
+}
+
 }  // namespace
 
 void define_tiers(nb::module_& m) {
+  m.def("has_negative_within", &has_negative_within, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
+        "bound"_a);
   m.def("assign_in_tiers", &assign_in_tiers, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(), "lowest"_a,
         "highest"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
-        "rests"_a.noconvert().none());
+        "rests"_a.noconvert().none(), "has_solution"_a);
+  m.def("largest_rest", &largest_rest, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "value"_a);
   mirror::add_enum<TierOutcome>(m, "TierOutcome");
 }

@@ -1,5 +1,13 @@
 // ties.cpp: which of several cheapest assignments a rule names, for Python.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <optional>
+#include <string>
+
 #include "bindings/module.hpp"
+#include "bindings/serial_solvers.hpp"
+#include "bindings/type_names.hpp"
 #include "serial/named_optimum.hpp"
 
 namespace {
@@ -34,9 +42,36 @@ Vertex decide_by_marks(Array<const Vertex> rows, Array<const Vertex> columns, Ar
   return named_optimum(rows, columns, may_leave, row_match, mark_bits).decide(name_of, first_turn);
 }
 
+// Makes a cheapest assignment the one that the rule names. Returns how many rows had a choice; NONE if these duals do not tell
+// which assignments are as cheap, or if more than MOST_LISTED pairs tie. The pairs of rows are a cheapest assignment even then.
+template <class Dual>
+Count settle_ties_of(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> row_match,
+                     Array<Vertex> col_match, Array<Dual> u, Array<Dual> v, std::optional<Array<const bool>> must_be_used,
+                     Array<const Count> row_names, Array<const Count> column_names) {
+  std::vector<bool> must;
+  if (must_be_used) must.assign(must_be_used->data(), must_be_used->data() + must_be_used->shape(0));
+  const auto name_of = [&](Vertex row, Vertex column) { return row_names.data()[row] + column_names.data()[column]; };
+  return with_stored<Dual>(stored, [&](auto entry) {
+    const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
+    const ShortestPathResult<Dual> result{u.data(), v.data(), row_match.data(), col_match.data()};
+    const OthersMayRun others_may_run;
+    Count with_choice = 0;
+    return settle_ties(CopiedRows<Dual>(problem), result, must, name_of, with_choice) ? with_choice : Count{NONE};
+  });
+}
+
+template <class Dual>
+void define_settle_ties(nb::module_& m) {
+  m.def("settle_ties", &settle_ties_of<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
+        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
+        "must_be_used"_a.noconvert().none(), "row_names"_a.noconvert(), "column_names"_a.noconvert());
+}
+
 }  // namespace
 
 void define_ties(nb::module_& m) {
+  define_settle_ties<Count>(m);
+  define_settle_ties<double>(m);
   m.def("find_choices", &find_choices, "rows"_a.noconvert(), "columns"_a.noconvert(), "may_leave"_a.noconvert(),
         "row_match"_a.noconvert(), "is_kept"_a.noconvert());
   m.def("decide_by_marks", &decide_by_marks, "rows"_a.noconvert(), "columns"_a.noconvert(), "may_leave"_a.noconvert(),

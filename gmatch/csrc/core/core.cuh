@@ -139,17 +139,13 @@ struct Core {
   //   roughly_reduced(worth)  the cost - v of a pair of this worth, rounded up
   //   near                    all pairs of this worth, or better, are to be visited
   //
-  // A row reads the matrix in the auction, and drops its former entries. Returns the least worth that it leaves out.
+  // A row reads the matrix in the auction, and drops its former entries. Returns the least worth that it leaves out. The caller
+  // must call team.sync_group() before anyone asks for the entries.
   template <class Judge, class Team>
   DEVICE auto read_in_auction(const Team& team, Vertex row, unsigned turn, const Judge& judge) const {
     const auto best = best_of_row(team, row, turn, judge, judge.nothing(), [](Vertex, Dual, const auto&) {});
-    team.sync_group();
-    if (team.lane() == 0) team.write(&sizes[row], 0);
-    team.sync_group();
-    best.each([&](const auto&, Vertex column) { add(team, row, column); });
-    const auto left_out = best.left_out(team);
-    team.sync_group();
-    return left_out;
+    replace(team, row, best);
+    return best.left_out(team);
   }
 
   // A row reads the matrix in the search: visit(column, cost, v) for all pairs worth judge.near or less, and perhaps for others.
@@ -237,39 +233,54 @@ struct Core {
   DEVICE BestOfRow<Worth, Team> best_of_row(const Team& team, Vertex row, unsigned turn, const Judge& judge, Worth known,
                                             Visit visit) const {
     constexpr Vertex MINE = STRATA / Team::LANES;
-    // Entries that are read together stay in registers.
+    // Entries that are read together stay in registers, and each has a bit of a word.
     constexpr Vertex BYTES = 192, BLOCKS = Team::AT_ONCE > 1 ? BYTES / (sizeof(Stored) + sizeof(judge.see(0))) : 1;
-    const Vertex blocks = (num_columns + STRATA - 1) / STRATA;
+    static_assert(BLOCKS <= 32, "each entry has a bit");
+    const Vertex blocks = (num_columns + STRATA - 1) / STRATA, in_last = num_columns - (blocks - 1) * STRATA;
     const Vertex turned = static_cast<Vertex>((static_cast<unsigned>(row) * 2654435761u + turn) % static_cast<unsigned>(blocks));
     const Rough limit = static_cast<Rough>(dense.limit);
     const Stored* entries_of_row = dense.place(row, 0);
+    // Places go from `turned` to turned + blocks - 1. From `blocks` on the block of a place is the place less `blocks`, before it
+    // the place itself: of these two unsigned numbers the smaller one.
+    const auto column_of = [&](Vertex place, Vertex s) {
+      const unsigned here = static_cast<unsigned>(place), less = here - static_cast<unsigned>(blocks);
+      return static_cast<Vertex>(less < here ? less : here) * STRATA + team.lane() * MINE + s;
+    };
     BestOfRow<Worth, Team> best;
     best.clear(judge.nothing());
     NOT_UNROLLED
     for (Vertex first = turned; first < turned + blocks; first += BLOCKS) {
       Stored entry[BLOCKS][MINE];
       decltype(judge.see(0)) seen[BLOCKS][MINE];
-      Vertex column[BLOCKS];
       for (Vertex k = 0; k < BLOCKS; ++k) {
-        const Vertex block = first + k < blocks ? first + k : first + k - blocks;
-        column[k] = first + k < turned + blocks ? block * STRATA + team.lane() * MINE : num_columns;
         for (Vertex s = 0; s < MINE; ++s) {
-          const Vertex safe = column[k] + s < num_columns ? column[k] + s : 0;
-          entry[k][s] = team.read_once(entries_of_row + safe * dense.column_stride);
+          const Vertex column = column_of(first + k, s), safe = column < num_columns ? column : num_columns - 1;
+          entry[k][s] = team.read_once(entries_of_row + static_cast<unsigned>(safe) * dense.column_stride);
           seen[k][s] = judge.see(safe);
         }
       }
+      team.meet_group();  // all loads are under way before the first entry is compared
+      const Vertex left = turned + blocks - first, to_last = blocks - 1 - first;
       for (Vertex s = 0; s < MINE; ++s) {
         const Worth useful = best.of[s].third < known ? best.of[s].third : known;
         const Rough bound = judge.template roughly_reduced<Rough>(useful < judge.near ? judge.near : useful);
+        // All entries are compared before one is looked at. A warp that reads alone would wait for one comparison after another.
+        unsigned near = 0;
         for (Vertex k = 0; k < BLOCKS; ++k) {
           const Rough v = judge.template roughly_v<Rough>(seen[k][s]);
           const Rough reduced = dense.roughly_of_entry(value_of(entry[k][s]), limit) - v;
-          if (reduced > bound || column[k] + s >= num_columns) continue;
+          if (!(reduced > bound)) near |= 1u << k;
+        }
+        if (left < BLOCKS) near &= (1u << left) - 1;
+        if (team.lane() * MINE + s >= in_last && to_last >= 0 && to_last < BLOCKS) near &= ~(1u << to_last);
+        if (near == 0) continue;
+        for (Vertex k = 0; k < BLOCKS; ++k) {
+          if ((near >> k & 1) == 0) continue;
           const Dual cost = dense.of_entry(value_of(entry[k][s]));
           if (is_forbidden(cost)) continue;
-          best.of[s].add(judge.worth(cost, seen[k][s]), column[k] + s);
-          visit(column[k] + s, cost, seen[k][s]);
+          const Vertex column = column_of(first + k, s);
+          best.of[s].add(judge.worth(cost, seen[k][s]), column);
+          visit(column, cost, seen[k][s]);
         }
       }
     }
@@ -353,6 +364,28 @@ struct Core {
   static DEVICE Dual spread_of(Dual worst, Dual near) {
     constexpr Dual FAR = 1 << 9;
     return near > 0 && near < worst / FAR ? near * FAR : worst;
+  }
+
+  // Puts the best entries of a row in the place of all its entries. A bidder waits for this. So there is no counter: each lane
+  // would wait for its answer before it writes.
+  template <class Team, class Best>
+  DEVICE void replace(const Team& team, Vertex row, const Best& best) const {
+    int mine = 0;
+    best.each([&](const auto&, Vertex) { ++mine; });
+    Count place = begin(row) + team.sum_before(mine);
+    const auto put = [&](Vertex column, Cost entry) {
+      if (column == NONE) return;
+      team.write(&columns[place], column);
+      team.write(&entries[place], entry);
+      ++place;
+    };
+    const auto entry_of = [&](Vertex column) { return dense.entry(row, column == NONE ? 0 : column); };
+    for (const auto& of_stratum : best.of) {
+      const Cost least = entry_of(of_stratum.at_least), second = entry_of(of_stratum.at_second);  // both are under way at once
+      put(of_stratum.at_least, least);
+      put(of_stratum.at_second, second);
+    }
+    if (team.lane() == team.lanes() - 1) team.write(&sizes[row], static_cast<Vertex>(place - begin(row)));
   }
 
   // A row drops all other entries. Returns how many it keeps.

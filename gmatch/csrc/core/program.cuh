@@ -20,7 +20,7 @@
 
 // Epsilons of an auction in the core. With a last epsilon of 2^-15 spreads, 100 pairs of 20,000 are not the best ones, and the
 // search mends them. Two more rounds cost less. If sums would lose the last epsilon, the auction ends earlier: Auction::finest.
-constexpr int FIRST_EPSILON = 1, LAST_EPSILON = -19;
+constexpr int FIRST_EPSILON = -1, LAST_EPSILON = -19;
 // How many times as long chains may become in a core, see Auction::run. The costs (i + 1) (j + 1), n = 2,048, leave 28 rows to
 // the search with 16, and 92 with 4.
 constexpr Vertex LONGER_CHAINS = 16;

@@ -11,7 +11,13 @@ constexpr double HIDES = 512;
 constexpr Count HIDDEN_SHARE = 8;
 
 // Whether too many pairs are hidden, of `rows` pairs. `greatest` counts the pairs that cost at least half as much as the most
-// expensive pair, and `nothing` counts the pairs that cost nothing.
+// expensive pair, and `nothing` counts the pairs that cost nothing. One hidden pair is too many if the next more expensive pair
+// stands for "not": see stands_for_not.
 DEVICE bool too_many_hidden(Count rows, Count hidden, Count greatest, Count nothing) {
   return hidden * HIDDEN_SHARE > rows - greatest - nothing || (hidden > 0 && greatest * 2 >= rows);
+}
+// Whether a magnitude leaves room for all pairs that cost no more than `below`. ROOM is the one of gmatch/problems/splits.py.
+DEVICE bool stands_for_not(double magnitude, double below, Count rows) {
+  constexpr double ROOM = 32;
+  return magnitude > ROOM * (rows + 1.0) * below;
 }

@@ -5,6 +5,8 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "costs/hidden.cuh"
 #include "team/memory.cuh"
@@ -22,34 +24,35 @@ double largest_magnitude(const Dual* numbers, Vertex length) {
   return std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
 }
 
-// Whether duals may hide the cost of a pair, judged by costs that are at least `lowest`.
+// Returns IN_ANY_CASE if the duals hide what pairs cost, and 0 if they do not. Any other number leaves it open: the duals hide
+// costs if a cost of the minimisation form is negative, but above minus this number. `cost_of(row)` is the cost of a row's pair.
+// No cost of the minimisation form is below `lowest`.
+//
+// A pair that costs 0 is a pair like others if there are negative costs near 0: duals may hide that one of these is cheaper. If
+// there are none, nothing is cheaper beside it. Numbers that stand for "not" are told by the pairs, not by the matrix: a second,
+// larger number may stand in entries that no pair takes.
+constexpr double IN_ANY_CASE = std::numeric_limits<double>::infinity();
 template <class CostOf>
-bool duals_may_hide_costs(Vertex rows, double largest_dual, double lowest, const CostOf& cost_of) {
-  const double hidden = largest_dual / (HIDES * (rows + 1.0));
-  for (Vertex row = 0; row < rows; ++row) {
-    const double cost = std::abs(static_cast<double>(cost_of(row)));
-    if (cost < hidden && (cost > 0 || lowest < 0)) return true;
-  }
-  return false;
-}
-
-// `cost_of(row)` is the cost of a row's pair; no cost of the minimisation form is below `lowest`. A cost of zero counts only
-// where others are lower, but not by more than the rounding. The pairs that cost the most are told by the pairs, not by the
-// matrix: a second, larger number may stand for "not" in entries that no pair takes.
-template <class CostOf>
-bool duals_hide_costs(Vertex rows, double largest_dual, double lowest, const CostOf& cost_of) {
-  if (!duals_may_hide_costs(rows, largest_dual, lowest, cost_of)) return false;
+double hiding_if_negative_within(Vertex rows, double largest_dual, double lowest, const CostOf& cost_of) {
   const double hidden = largest_dual / (HIDES * (rows + 1.0));
   const auto magnitude_of = [&](Vertex row) { return std::abs(static_cast<double>(cost_of(row))); };
-  double greatest = 2 * hidden;  // a hidden pair is none of the greatest
-  for (Vertex row = 0; row < rows; ++row) greatest = std::max(greatest, magnitude_of(row));
-  const bool zero_counts = lowest < 0 && -lowest < hidden;
-  Count num_hidden = 0, num_greatest = 0, num_nothing = 0;
+  Count num_hidden = 0, num_nothing = 0;
   for (Vertex row = 0; row < rows; ++row) {
-    const double cost = magnitude_of(row);
-    num_hidden += cost < hidden && (cost > 0 || zero_counts);
-    num_greatest += cost >= greatest / 2;
-    num_nothing += cost == 0 && !zero_counts;
+    const double magnitude = magnitude_of(row);
+    num_nothing += magnitude == 0;
+    num_hidden += magnitude < hidden && magnitude > 0;
   }
-  return too_many_hidden(rows, num_hidden, num_greatest, num_nothing);
+  if (num_hidden > 0) {
+    std::vector<double> magnitudes(rows);
+    for (Vertex row = 0; row < rows; ++row) magnitudes[row] = magnitude_of(row);
+    std::sort(magnitudes.begin(), magnitudes.end());
+    const auto hidden_end = magnitudes.begin() + num_nothing + num_hidden;
+    const double greatest = std::max(2 * hidden, magnitudes.back());  // a hidden pair is none of the greatest
+    const Count num_greatest = magnitudes.end() - std::lower_bound(hidden_end, magnitudes.end(), greatest / 2);
+    if (too_many_hidden(rows, num_hidden, num_greatest, num_nothing)) return IN_ANY_CASE;
+    for (auto one = hidden_end - num_hidden; one != hidden_end; ++one) {
+      if (one + 1 != magnitudes.end() && stands_for_not(one[1], one[0], rows)) return IN_ANY_CASE;
+    }
+  }
+  return num_nothing > 0 && lowest < 0 ? hidden : 0;
 }

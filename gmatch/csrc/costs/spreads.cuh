@@ -71,7 +71,11 @@ struct Spreads {
   Dual widest;         // by how much entries of one row differ, at most
   Count minus_places;  // the most binary places of an entry, negative: see rounded_down
 
-  DEVICE int typical_exponent() const { return static_cast<int>(exponents / num_rows); }
+  // To the nearest number. A division of integers would cut off towards zero: costs below one had epsilons up to four times as
+  // large, measured in spreads, as these costs times a million.
+  DEVICE int typical_exponent() const {
+    return static_cast<int>(floor(static_cast<double>(exponents) / static_cast<double>(num_rows) + 0.5));
+  }
   // How many bits smaller a spread can be made, so that the largest entry plus it is still more than the largest entry.
   DEVICE int bits_of_a_dual() const { return 50 - bits_apart(largest); }
   // By how many bits the widest row is wider than is typical.

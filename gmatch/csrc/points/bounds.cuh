@@ -173,6 +173,37 @@ DEVICE void price_by_bounds(Team& team, const Pass& pass, const StrataOfRows& st
   pick_least(team, pass.costs.num_rows, pass.costs.num_columns, strata, picked);
 }
 
+// Pairs that a row draws.
+constexpr Count DRAWN = 3;
+
+// A pseudo-random number of a place in a turn.
+DEVICE unsigned scattered(Count place, unsigned turn) {
+  unsigned x = static_cast<unsigned>(place) * 2654435761u + static_cast<unsigned>(place >> 32) + turn * 0x9e3779b9u;
+  x = (x ^ x >> 16) * 0x85ebca6bu;
+  x = (x ^ x >> 13) * 0xc2b2ae35u;
+  return x ^ x >> 16;
+}
+
+// Draws 32 columns for each row, one for a lane, and others in each `turn`. Picks three: the best by cost - v of all 32, the best
+// of the first 8, and the first. So each row has far pairs, and a cluster of columns gets them in proportion to its size.
+// `places` gets DRAWN pairs of each row. A pair may come twice.
+template <class Team, class Pass>
+DEVICE void draw_pairs(Team& team, const Pass& pass, const double* v, unsigned turn, Count* places) {
+  static_assert(Team::LANES == 32, "all lanes of a group vote");
+  const Count columns = pass.costs.num_columns;
+  team.each_group(pass.costs.num_rows, [&](Count row) {
+    const Count column = scattered(row * 32 + team.lane(), turn) % static_cast<unsigned>(columns);
+    const double reduced = pass.at(static_cast<Vertex>(row), static_cast<Vertex>(column)) - v[column];
+    Vertex some = 32;
+    for (Count k = 0; k < DRAWN; ++k, some = k == 1 ? 8 : 1) {
+      const bool is_one = team.lane() < some;
+      const double least = team.min_group(is_one ? reduced : beyond_all(double{}));
+      const unsigned votes = team.vote(is_one && reduced == least), before = (1u << team.lane()) - 1;
+      if ((votes >> team.lane() & 1) != 0 && (votes & before) == 0) places[DRAWN * row + k] = row * columns + column;
+    }
+  });
+}
+
 // Picks pairs of each row that cost less than u + v by more than rounding: each the worst one of its stratum. Also writes the
 // least cost - v of each row, or u if none is less. A pair whose bound is not below u is not computed.
 template <class Team, class Pass>

@@ -62,8 +62,10 @@ class PairLists {
     const Vertex num_x = clouds_.num_x;
     std::vector<Count> begin(begin_.size(), 0);
     share_out(num_x, threads, [&](Vertex first, Vertex last, int) {
+      Poll poll;
       for (const auto& list : found) {
         for (const Pair& pair : list) {
+          poll.spend(1);
           if (is_between(first, pair.x, last)) ++begin[pair.x + 1];
         }
       }
@@ -72,15 +74,19 @@ class PairLists {
     std::vector<Vertex> y(begin.back());
     std::vector<Count> next(begin.begin(), begin.end() - 1);  // where the row's next pair goes; then how many it has
     share_out(num_x, threads, [&](Vertex first, Vertex last, int) {
+      Poll poll;
       for (Vertex i = first; i < last; ++i) {
+        poll.spend(end(i) - this->begin(i));
         for (Count pair = this->begin(i); pair < end(i); ++pair) y[next[i]++] = y_[pair];
       }
       for (const auto& list : found) {
         for (const Pair& pair : list) {
+          poll.spend(1);
           if (is_between(first, pair.x, last)) y[next[pair.x]++] = pair.y;
         }
       }
       for (Vertex i = first; i < last; ++i) {
+        poll.spend(8 * (begin[i + 1] - begin[i]));
         const auto first_y = y.begin() + begin[i], last_y = y.begin() + begin[i + 1];
         std::sort(first_y, last_y);
         next[i] = std::remove_if(first_y, std::unique(first_y, last_y),
@@ -94,7 +100,9 @@ class PairLists {
     y_.shrink_to_fit();
     cost_.resize(begin_.back());
     share_out(num_x, threads, [&](Vertex first, Vertex last, int) {
+      Poll poll;
       for (Vertex i = first; i < last; ++i) {
+        poll.spend(4 * next[i]);
         std::copy_n(y.begin() + begin[i], next[i], y_.begin() + begin_[i]);
         for (Count pair = this->begin(i); pair < end(i); ++pair) cost_[pair] = clouds_.cost(i, y_[pair]);
       }
@@ -128,13 +136,17 @@ class Core {
       column_[next[row]] = column;
       cost_[next[row]++] = cost;
     };
+    Poll poll;
     share_out(clouds.num_x, threads, [&](Vertex first, Vertex last, int) {
+      Poll of_share;
       for (Vertex i = first; i < last; ++i) {
+        of_share.spend(pairs.end(i) - pairs.begin(i));
         for (Count pair = pairs.begin(i); pair < pairs.end(i); ++pair) put(i, pairs.y(pair), pairs.cost(pair));
         if (x_out) put(i, clouds.out_column(i), clouds.out_cost(i));
       }
     });
     for (Vertex i = 0; clouds.doubled && i < clouds.num_x; ++i) {
+      poll.spend(4 * (pairs.end(i) - pairs.begin(i)));
       for (Count pair = pairs.begin(i); pair < pairs.end(i); ++pair) {
         put(clouds.num_x + pairs.y(pair), clouds.num_y + i, pairs.cost(pair));
       }
@@ -158,7 +170,6 @@ class Core {
 // Both sides' trees, and the rows' queries.
 class Nearest {
  public:
-  // No tree of x unless the problem is doubled.
   Nearest(const Clouds& clouds, std::unique_ptr<Tree> x_tree, std::unique_ptr<Tree> y_tree)
       : clouds_(clouds), x_tree_(std::move(x_tree)), y_tree_(std::move(y_tree)) {}
 
@@ -173,6 +184,11 @@ class Nearest {
     }
     return size;
   }
+  // The points x of the least cost - u for a y. Only for problems that are not doubled.
+  int least_of_y(Vertex y, int k, Hit* hits, double below) const {
+    return x_tree_->least(clouds_.y_at(y), k, hits, below, clouds_.limit, static_cast<unsigned>(y));
+  }
+  void set_all_x(const double* u) { x_tree_->set_all(u); }
   Vertex num_points(Vertex row) const { return clouds_.is_copy(row) ? clouds_.num_x : clouds_.num_y; }
   Pair pair(Vertex row, Vertex column) const {
     return clouds_.is_copy(row) ? Pair{column - clouds_.num_y, row - clouds_.num_x} : Pair{row, column};
@@ -183,7 +199,7 @@ class Nearest {
   }
   void set_all(const double* v) {
     y_tree_->set_all(v);
-    if (x_tree_) x_tree_->set_all(v + clouds_.num_y);
+    if (clouds_.doubled) x_tree_->set_all(v + clouds_.num_y);
   }
 
  private:

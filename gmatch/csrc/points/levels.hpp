@@ -74,7 +74,9 @@ inline std::vector<double> slopes_of(const Space& space, const double* points, V
   std::vector<double> slopes(num_fours * 2 * dimension, 0.0);
   share_out(num_fours, threads, [&](Vertex begin, Vertex end, int) {
     std::vector<double> gradients(4 * dimension);
+    Poll poll;
     for (Vertex four = begin; four < end; ++four) {
+      poll.spend(OF_A_POINT / 4);
       int size = 0;
       for (Vertex i = 4 * four; i < std::min(4 * four + 4, num_points); ++i) {
         if (mates[i] == NONE) continue;
@@ -102,7 +104,7 @@ class Level {
     Stopwatch watch;
     std::fill(v_.begin(), v_.begin() + clouds_.num_y, 0.0);
     std::fill(v_.begin() + clouds_.num_y, v_.end(), clouds_.free_cost < FAR ? clouds_.free_cost : 0);
-    nearest_ = std::make_unique<Nearest>(clouds_, clouds_.doubled ? tree_of_x(nullptr, v_.data() + clouds_.num_y) : nullptr,
+    nearest_ = std::make_unique<Nearest>(clouds_, tree_of_x(nullptr, clouds_.doubled ? v_.data() + clouds_.num_y : gaps_.data()),
                                          tree_of_y(nullptr, v_.data()));
     const bool by_x = clouds_.num_x <= clouds_.num_y;
     const Vertex first = by_x ? 0 : clouds_.num_x, last = by_x ? clouds_.num_x : clouds_.num_rows();
@@ -124,6 +126,13 @@ class Level {
     const double gap = mean_gap();
     watch.take(counters_.core_ns);
     solve_rounds(true, gap);
+  }
+
+  // The pairs of a matching join the core.
+  void add_pairs(const std::vector<Vertex>& y_of) {
+    for (Vertex i = 0; i < clouds_.num_x; ++i) {
+      if (y_of[i] != NONE) found_[0].push_back({i, y_of[i]});
+    }
   }
 
   // Makes the duals of x what the duals of y leave them, to the bit: so they are feasible. Then a matched pair may cost some
@@ -363,7 +372,6 @@ class Level {
       if (start.y_of[i] != NONE) found_[0].push_back({i, start.y_of[i]});
     }
     start_from(start);
-    if (!clouds_.doubled) x_tree.reset();
     nearest_ = std::make_unique<Nearest>(clouds_, std::move(x_tree), std::move(y_tree));
   }
 
@@ -406,7 +414,9 @@ class Level {
   void add_from(const Level& coarse) {
     share_out(coarse.clouds_.num_x, options_.threads, [&](Vertex begin, Vertex end, int share) {
       std::vector<Vertex> kept;
+      Poll poll;
       for (Vertex i = begin; i < end; ++i) {
+        poll.spend(OF_A_POINT);
         coarse.list_far(i, kept);
         const Vertex mate = coarse.solution_.y_of[i];
         for (Vertex x = 4 * i; x < 4 * i + 4; ++x) {
@@ -668,10 +678,37 @@ class Level {
     Count found = 0;
     for (const auto& list : found_) found += static_cast<Count>(list.size());
     if (counters_.rounds == 0) counters_.first_found = found;
+    if (!clouds_.doubled && found > CROWDED * different_columns_found()) price_columns();
     gap = std::accumulate(gaps_.begin(), gaps_.end(), 0.0) / clouds_.num_rows();
     watch.take(counters_.price_ns);
     return static_cast<Vertex>(std::count_if(gaps_.begin(), gaps_.end(), [](double by) { return by > 0; }));
   }
+  // How many columns have a pair that was found.
+  Count different_columns_found() const {
+    std::vector<char> is_found(clouds_.num_y, false);
+    for (const auto& list : found_) {
+      for (const Pair& pair : list) is_found[pair.y] = true;
+    }
+    return std::count(is_found.begin(), is_found.end(), true);
+  }
+
+  // Each column asks for its best rows, too. Rows that are near each other have found the same few columns. A round would add
+  // only pairs of these columns to the core, although the duals overprice pairs of other columns, too.
+  void price_columns() {
+    nearest_->set_all_x(u_.data());
+    for_hits(0, clouds_.num_y, BEST_ROWS, [&](Vertex j, int k, Hit* hits) {
+      return nearest_->least_of_y(j, k, hits, v_[j] - ROUNDING * std::abs(v_[j]));
+    }, [&](Vertex j, const Hit* hits, int size, std::vector<Pair>& found) {
+      for (int q = 0; q < size; ++q) {
+        const double by = v_[j] - hits[q].reduced;
+        if (by > ROUNDING * (std::abs(v_[j]) + std::abs(u_[hits[q].point]))) found.push_back({hits[q].point, j});
+      }
+    });
+  }
+  // Columns ask, too, if rows have found more than 8 pairs for each column that they found: benchmarks/log/points.md, "Columns
+  // are asked, too, where rows find the same columns".
+  static constexpr Count CROWDED = 8;
+
   // A pair is kept if it costs more than the best of its row by at most this share of the duals.
   static constexpr double TIGHT = 0x1p-50;
   // The rounding error of a slack, as a share of the duals that enter it.
@@ -766,8 +803,8 @@ struct Cloud {
   }
 };
 
-// As given: a former matching or none (nullptr), a former y_dual or none. Writes what was found, in the order of the points
-// as given; the duals are as in Solution.
+// As given: a former matching or none (nullptr), a former y_dual or none. With both there are no coarser levels. Writes what was
+// found, in the order of the points as given. The duals are as in Solution.
 struct Arrays {
   Vertex num_x, num_y;
   const double *x, *y;
@@ -794,7 +831,9 @@ inline Counters solve(const Space& space, const Options& options, const Arrays& 
     return Clouds{space, size(x), size(y), x.levels[level].data(), y.levels[level].data(), options.doubled, options.free_cost,
                   level == 0 ? options.limit : FAR};
   };
-  while (arrays.start_y_of == nullptr &&
+  // A matching without duals is no start: its pairs join the core of the finest level.
+  const bool has_start = arrays.start_y_of != nullptr && arrays.start_y_dual != nullptr;
+  while (!has_start &&
          std::min(x.levels.back().size(), y.levels.back().size()) / space.dimension() > std::size_t(options.smallest)) {
     x.coarsen(space.dimension());
     y.coarsen(space.dimension());
@@ -814,11 +853,13 @@ inline Counters solve(const Space& space, const Options& options, const Arrays& 
     if (number == 0 && arrays.start_y_of != nullptr) {
       std::vector<Vertex> place(arrays.num_y);
       for (Vertex j = 0; j < arrays.num_y; ++j) place[y.numbers[j]] = j;
-      start.y_of.resize(arrays.num_x);
+      std::vector<Vertex> given(arrays.num_x);
       for (Vertex i = 0; i < arrays.num_x; ++i) {
         const Vertex mate = arrays.start_y_of[x.numbers[i]];
-        start.y_of[i] = mate == NONE ? NONE : place[mate];
+        given[i] = mate == NONE ? NONE : place[mate];
       }
+      if (has_start) start.y_of = std::move(given);
+      else level->add_pairs(given);
     }
     if (number == 0 && arrays.start_y_dual != nullptr) {
       start.y_dual.resize(arrays.num_y);

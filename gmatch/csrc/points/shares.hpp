@@ -13,6 +13,7 @@ void share_out(Vertex size, int threads, const Work& work, Vertex least = 256) {
   const int shares = std::max(1, std::min<int>(threads, size / least));
   run_on_host(shares, [&](const HostTeam& team) {
     const auto edge = [&](int share) { return static_cast<Vertex>(Count{size} * share / shares); };
+    look_around();  // many shares are too short for the polls inside
     work(edge(team.rank()), edge(team.rank() + 1), team.rank());
   });
 }

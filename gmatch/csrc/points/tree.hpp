@@ -121,6 +121,7 @@ class MetricTree final : public Tree {
   // Points of a leaf. Reading all of them costs less than bounds for each four of them, which would be most nodes of the tree.
   static constexpr Vertex LEAF = 16;
   static constexpr int STACK = 4 * 16 + 4;  // 16 levels hold 2^32 points
+  static constexpr Count OF_A_NODE = 1 << 8;  // what a node spends, see Poll
   // A bound is a sum of some 10 D rounded terms.
   static constexpr double ROUNDING = 0x1p-47;
 
@@ -291,14 +292,20 @@ class MetricTree final : public Tree {
   template <class Work>
   void each_node(int level, const Work& work) {
     share_out(width(level), threads_, [&](Vertex begin, Vertex end, int) {
-      for (Vertex i = begin; i < end; ++i) work(level, i);
+      Poll poll;
+      for (Vertex i = begin; i < end; ++i) {
+        poll.spend(OF_A_NODE);
+        work(level, i);
+      }
     });
   }
 
   void weigh_all() {
     for (int level = 0; level < num_levels(); ++level) {
       share_out(width(level), threads_, [&](Vertex begin, Vertex end, int) {
+        Poll poll;
         for (Vertex i = begin; i < end; ++i) {
+          poll.spend(Count{LEAF} << 2 * level);
           for (Planes& planes : levels_[level][i / 4].planes) planes.most[i % 4] = most_of(level, i, planes.slope);
         }
       }, std::max<Vertex>(1, (256 / LEAF) >> 2 * std::min(level, 8)));  // nodes of 256 points
@@ -343,7 +350,9 @@ class MetricSpace final : public Space {
   }
   // Each part is cut where it is widest, near its middle, at a multiple of a power of four.
   void order(const double* points, Vertex* numbers, Vertex num_points) const override {
+    constexpr Vertex MANY = 4096;  // a look takes no time beside as many points
     if (num_points <= 4) return;
+    if (num_points >= MANY) look_around();
     Vertex unit = 4;
     while (unit < (num_points + 3) / 4) unit *= 4;
     const Vertex middle = std::max<Vertex>(1, static_cast<Vertex>(num_points * 0.5 / unit + 0.5)) * unit;

@@ -1,5 +1,6 @@
 // assign_sparse.cu: sparse assignment on a GPU. COSTS are SparseCosts, ROW_LANES is how many threads share a row.
 #include "assignment/assign_sparse.cuh"
+#include "costs/pair_costs.cuh"
 
 PROGRAM(assign_sparse_grid, 512)
 (COSTS costs, AssignmentTask<COSTS::Dual> task, COSTS::Dual spread, unsigned* arrivals) {
@@ -18,5 +19,11 @@ PROGRAM(bid_sparse_grid, 512)
 (COSTS costs, AssignmentTask<COSTS::Dual> task, COSTS::Dual spread, unsigned* arrivals) {
   GridTeam<ROW_LANES> team(arrivals);
   bool was_held = false;
-  team = start_from_auction(team, costs, task, spread, &was_held);
+  team = start_from_auction(team, costs, task, spread, true, &was_held);
+}
+
+PROGRAM(find_stored_costs_grid, 512)
+(COSTS costs, const Vertex* row_match, COSTS::Cost* pair_costs, unsigned* arrivals) {
+  GridTeam<ROW_LANES> team(arrivals);
+  find_stored_pair_costs(team, costs, row_match, pair_costs);
 }

@@ -19,6 +19,12 @@ PROGRAM(overpriced_bounds_grid, 512)
   find_overpriced_by_bounds(team, pass, u, v, least, {keys, columns}, {most, first_row, places, number});
 }
 
+PROGRAM(draw_pairs_grid, 512)
+(PointPairs pairs, Count dimension, const double* v, int turn, Count* places, unsigned* arrivals) {
+  GridTeam<32> team(arrivals);
+  draw_pairs(team, BoundedPass<TERMS>{pairs, dimension, {}}, v, static_cast<unsigned>(turn), places);
+}
+
 PROGRAM(costs_by_places_grid, 512)
 (PointPairs pairs, Count dimension, const Count* places, Count num_places, double* found, unsigned* arrivals) {
   GridTeam<32> team(arrivals);

@@ -19,7 +19,8 @@ class LoweredCosts {
     return std::ldexp(1, std::ilogb(ROOM * (rows + 1.0) * largest_rest) + 1);
   }
 
-  // False if a dual of the largest magnitude holds something of the rests. The first entries tell, most often the very first.
+  // False if a dual of the largest magnitude holds something of the rests. Most often the very first entry tells. Also false if
+  // there are no rests and sums of the costs are finite.
   // Finite costs of the minimisation form lie from `lowest` to `highest`; there is no limit.
   template <class Cost>
   bool lower(const DenseCosts<Cost>& costs, double lowest, double highest) {
@@ -28,19 +29,23 @@ class LoweredCosts {
     lowest_ = lowest;
     highest_ = highest;
     value_ = std::max(-lowest, highest);
+    // Costs that are all one number have no rests. Other rests are most often found in the first row.
     double largest = 0;
-    for (Vertex j = 0; j < columns_; ++j) {
-      const double cost = static_cast<double>(costs.at(0, j));
-      if (!(std::abs(cost) <= value_)) continue;  // forbidden
-      largest = std::max(largest, std::abs(TierScan::rest_beside_largest(cost, value_)));
-      if (holds(largest)) return false;
+    for (Vertex row = 0; row < rows_ && largest == 0 && lowest < highest; ++row) {
+      for (Vertex j = 0; j < columns_; ++j) {
+        const double cost = static_cast<double>(costs.at(row, j));
+        if (!(std::abs(cost) <= value_)) continue;  // forbidden
+        largest = std::max(largest, std::abs(TierScan::rest_beside_largest(cost, value_)));
+        if (holds(largest)) return false;
+      }
     }
+    if (largest == 0 && sums_are_finite()) return false;
     entries_.reset(new double[Count{rows_} * columns_]);
-    // Leaves room for rests a little larger than the rests of the first row.
-    for (unit_ = 2 * least_unit(rows_, largest);; unit_ = least_unit(rows_, largest)) {
+    // Leaves room for rests a little larger than the largest one so far.
+    for (unit_ = largest > 0 ? 2 * least_unit(rows_, largest) : 1;; unit_ = least_unit(rows_, largest)) {
       largest = costs.maximize ? write<Cost, true>(costs) : write<Cost, false>(costs);
-      if (holds(largest) || largest == 0) return false;
-      if (unit_ >= least_unit(rows_, largest)) break;
+      if (holds(largest)) return false;
+      if (largest == 0 || unit_ >= least_unit(rows_, largest)) break;
     }
     return true;
   }

@@ -9,34 +9,34 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <utility>
 #include <vector>
 
+#include "serial/exact_slacks.hpp"
+#include "serial/marked_pairs.hpp"
+#include "serial/row_picks.hpp"
 #include "serial/shortest_path.hpp"
-#include "serial/sparse_shortest_path.hpp"
-
-// Pairs in the order of their rows.
-struct PairList {
-  std::vector<Vertex> rows, columns;
-
-  Count size() const { return static_cast<Count>(rows.size()); }
-  void add(Vertex row, Vertex column) {
-    rows.push_back(row);
-    columns.push_back(column);
-  }
-};
 
 // Pairs, of which some make other cheapest assignments, and the columns that may stay free.
 struct NearPairs {
   PairList pairs;
-  std::vector<bool> are_tight;  // for each pair, whether its slack is exactly 0
+  std::vector<char> are_tight;  // for each pair, whether its slack is exactly 0
   std::vector<bool> may_leave;  // [num_columns]
   bool all_are_tight = true;    // with v = 0 of all columns that may stay free
+
+  void add(Vertex row, const Vertex* columns, const char* tight, Vertex number) {
+    pairs.rows.insert(pairs.rows.end(), number, row);
+    pairs.columns.insert(pairs.columns.end(), columns, columns + number);
+    are_tight.insert(are_tight.end(), tight, tight + number);
+    all_are_tight = all_are_tight && std::find(tight, tight + number, 0) == tight + number;
+  }
 };
 
+// More pairs are not listed. They take 30 bytes each, with their marks.
+constexpr Count MOST_LISTED = 1 << 22;
+
 // Lists the pairs that all cheapest assignments consist of, and others whose slack is as small; see only_optimum.hpp. False if
-// the duals do not prove that. Knuth's TwoSum finds what a difference loses by rounding.
+// the duals do not prove that, or if the pairs are too many. Knuth's TwoSum finds what a difference loses by rounding.
 template <class Rows, class Dual>
 bool list_near_pairs(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used,
                      NearPairs& found) {
@@ -67,33 +67,40 @@ bool list_near_pairs(Rows rows, const ShortestPathResult<Dual>& result, const st
     found.may_leave[j] = -v <= reach;
     found.all_are_tight = found.all_are_tight && (v == 0 || -v > reach);
   }
-  const auto minus = [](Dual a, Dual b, Dual& lost) {
-    const Dual difference = a - b;
+  const auto minus = [](Dual a, Dual b, Dual& lost) -> Dual {
     if constexpr (!IS_INTEGER) {
-      const Dual back = difference - a;
-      lost += std::abs((a - (difference - back)) - (b + back));
+      const SplitDifference difference(a, b);
+      lost += std::abs(difference.lost);
+      return difference.rounded;
     }
-    return difference;
+    return a - b;
   };
+  using Scan = PricingScan<typename Rows::Entry, Dual, Rows::Scan::IS_NEGATED, true>;
+  std::vector<Marks> marks(num_columns / Scan::WORD + 1);
+  std::vector<Vertex> listed(num_columns);
+  std::vector<char> are_tight(num_columns);
   Dual below = 0;
   Poll poll;
   for (Vertex row = 0; row < num_rows; ++row) {
     const auto* entries = rows.entries(row);
     poll.spend(num_columns);
     bool has_own = false;
-    for (Vertex j = 0; j < num_columns; ++j) {
+    const Dual most = result.u[row] + (reach + 2 * rounding);
+    const Vertex size = Scan::list_least(entries, result.v, num_columns, most, marks.data(), listed.data());
+    Vertex near = 0;  // the near pairs take the places of the listed ones
+    for (Vertex i = 0; i < size; ++i) {
+      const Vertex j = listed[i];
       const Dual cost = static_cast<Dual>(Rows::Scan::cost(entries[j]));
-      if (!(cost < beyond_all(Dual{}))) continue;
       Dual lost = 0;
       const Dual slack = minus(minus(cost, result.u[row], lost), result.v[j], lost);
-      if (!(slack <= reach + rounding)) continue;
+      if (!(slack <= reach + rounding && cost < beyond_all(Dual{}))) continue;
       below += slack < 0 ? -slack : 0;
-      found.pairs.add(row, j);
-      found.are_tight.push_back(slack == 0 && lost == 0);
-      found.all_are_tight = found.all_are_tight && found.are_tight.back();
-      has_own = has_own || j == result.row_match[row];
+      has_own |= j == result.row_match[row];
+      are_tight[near] = slack == 0 && lost == 0;
+      listed[near++] = j;
     }
-    if (!has_own) return false;
+    if (!has_own || found.pairs.size() + near > MOST_LISTED) return false;
+    found.add(row, listed.data(), are_tight.data(), near);
   }
   return all_lost + below <= reach;
 }
@@ -115,25 +122,39 @@ class NamedOptimum {
 
   // Keeps the pairs on cycles, and the present pairs of their rows. Writes for each former pair whether it is kept, if is_kept is
   // given. Returns how many rows have a choice.
-  Vertex drop_what_is_sure(bool* is_kept = nullptr) {
+  template <class Kept = bool>
+  Vertex drop_what_is_sure(Kept* is_kept = nullptr) {
     find_components();
     std::vector<bool> has_choice(num_rows_);
-    for (Count k = 0; k < pairs_.size(); ++k) {
-      if (is_on_cycle(k)) has_choice[pairs_.rows[k]] = true;
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      for (Count k = begins_[row]; k < begins_[row + 1] && !has_choice[row]; ++k) has_choice[row] = is_on_cycle(k);
     }
-    PairList kept;
-    for (Count k = 0; k < pairs_.size(); ++k) {
+    pairs_.keep_if([&](Count k) {
       const bool keeps = is_on_cycle(k) || (is_own(k) && has_choice[pairs_.rows[k]]);
-      if (keeps) kept.add(pairs_.rows[k], pairs_.columns[k]);
       if (is_kept != nullptr) is_kept[k] = keeps;
-    }
-    pairs_ = std::move(kept);
+      return keeps;
+    });
     return static_cast<Vertex>(std::count(has_choice.begin(), has_choice.end(), true));
   }
 
-  // After drop_what_is_sure: whether a column is free, or stays free in another assignment.
-  bool may_be_left(Vertex column) const {
-    return may_leave_[column] && component_[mates_[column]] == component_[free()];
+  // After drop_what_is_sure: forgets the columns that are used by all assignments.
+  void drop_who_never_leaves() {
+    for (Vertex j = 0; j < num_columns_; ++j) may_leave_[j] = may_leave_[j] && component_[mates_[j]] == component_[free()];
+  }
+
+  const PairList& pairs() const { return pairs_; }
+  const std::vector<bool>& may_leave() const { return may_leave_; }
+
+  // Whether sums of weights up to `most` stay far from every overflow, with as many rows.
+  bool has_room(Count most, Vertex rows) const {
+    constexpr double MOST = 1LL << 61;
+    return largest_sum(most, rows) < MOST;
+  }
+
+  // After drop_what_is_sure: makes the assignment an exactly cheapest one, and keeps the pairs of exactly cheapest ones. False if
+  // the costs have changed, and there is none.
+  bool take_cheapest(const ExactSlacks& slacks) {
+    return take_least([&](Count k) { return slacks.of_pairs[k]; }, [&](Vertex j) { return slacks.of_columns[j]; }, slacks.most);
   }
 
   // Returns how many rows had a choice; NONE if they are too many for sums of marks. name_of(row, column) is the number that the
@@ -145,8 +166,10 @@ class NamedOptimum {
       const Vertex rows = drop_what_is_sure();
       if (turn == first_turn) with_choice = rows;
       if (rows == 0) return with_choice;
-      if (!has_room(rows)) return NONE;
-      if (!take_least_marks(name_of, turn)) return with_choice;
+      const Count most = (Count{1} << mark_bits_) - 1;
+      if (!has_room(most, rows)) return NONE;
+      const auto weight_of = [&](Count k) { return mark(name_of(pairs_.rows[k], pairs_.columns[k]), turn); };
+      if (!take_least(weight_of, [](Vertex) { return 0; }, most)) return with_choice;
     }
   }
 
@@ -163,16 +186,20 @@ class NamedOptimum {
     begins_.assign(Count{num_rows_} + 2, 0);
     for (const Vertex row : pairs_.rows) ++begins_[row + 1];
     for (Vertex row = 0; row <= num_rows_; ++row) begins_[row + 1] += begins_[row];
-    ends_.clear();
-    for (const Vertex column : pairs_.columns) ends_.push_back(mates_[column]);
+    leavers_.clear();
     for (Vertex j = 0; j < num_columns_; ++j) {
-      if (may_leave_[j] && mates_[j] != free()) ends_.push_back(mates_[j]);
+      if (may_leave_[j] && mates_[j] != free()) leavers_.push_back(mates_[j]);
     }
-    begins_[num_rows_ + 1] = static_cast<Count>(ends_.size());
+    begins_[num_rows_ + 1] = pairs_.size() + static_cast<Count>(leavers_.size());
     number_components();
   }
+  // The vertex that an edge leads to. Edges of rows are pairs, and the edges of the free vertex follow them.
+  Vertex end_of(Count edge) const {
+    return edge < pairs_.size() ? mates_[pairs_.columns[edge]] : leavers_[edge - pairs_.size()];
+  }
 
-  // Tarjan's method, with a path in the place of recursion.
+  // Tarjan's method, with a path in the place of recursion. An edge is left out if it can neither find a vertex nor join older
+  // ones.
   void number_components() {
     const Vertex size = num_rows_ + 1;
     component_.assign(size, NONE);
@@ -187,8 +214,9 @@ class NamedOptimum {
           first[vertex] = low[vertex] = seen++;
           open.push_back(vertex);
         }
-        if (next[vertex] < begins_[vertex + 1]) {
-          const Vertex end = ends_[next[vertex]++];
+        const bool is_done = seen == size && low[vertex] == first[open.front()];
+        if (next[vertex] < begins_[vertex + 1] && !is_done) {
+          const Vertex end = end_of(next[vertex]++);
           if (first[end] == NONE) path.push_back(end);
           else if (component_[end] == NONE) low[vertex] = std::min(low[vertex], first[end]);
           continue;
@@ -207,11 +235,10 @@ class NamedOptimum {
     }
   }
 
-  // Whether sums of marks stay far from every overflow.
-  bool has_room(Vertex rows) const {
-    constexpr double MOST = 1LL << 61;
+  // No sum of weights and rewards is larger, nor of their duals.
+  double largest_sum(Count most, Vertex rows) const {
     const double of_reward = num_rows_ < num_columns_ ? 2.0 * (rows + 1) : 1;
-    return std::exp2(mark_bits_) * of_reward * (32 + 8.0 * rows) < MOST;
+    return (most + 1.0) * of_reward * (32 + 8.0 * rows);
   }
 
   // By SplitMix64 (Steele, Lea, Flood 2014).
@@ -223,11 +250,12 @@ class NamedOptimum {
     return static_cast<Count>((mixed ^ mixed >> 31) >> (64 - mark_bits_));
   }
 
-  // Solves the remaining problem with marks for costs, and keeps the pairs that an assignment of least marks may use. If some
-  // columns may stay free, the other columns are worth more than all marks. False if there is no assignment along the pairs,
-  // which may happen if costs changed after the pairs were listed.
-  template <class NameOf>
-  bool take_least_marks(const NameOf& name_of, int turn) {
+  // Takes an assignment of the least weight, and keeps the pairs that assignments of the least weight may use. A column that
+  // stays free costs leave_cost_of(column). A column that must be used is worth more than all weights. No weight and no cost of
+  // leaving is above `most` in magnitude. False if there is no assignment along the pairs, which may happen if costs changed after
+  // the pairs were listed.
+  template <class WeightOf, class LeaveCostOf>
+  bool take_least(const WeightOf& weight_of, const LeaveCostOf& leave_cost_of, Count most) {
     std::vector<Vertex> row_ids, column_ids, short_row(num_rows_, NONE), short_column(num_columns_, NONE);
     const auto shorten = [](const std::vector<Vertex>& longs, std::vector<Vertex>& short_of, std::vector<Vertex>& ids) {
       for (const Vertex one : longs) {
@@ -240,41 +268,28 @@ class NamedOptimum {
     shorten(pairs_.columns, short_column, column_ids);
     const auto rows = static_cast<Vertex>(row_ids.size()), columns = static_cast<Vertex>(column_ids.size());
 
-    std::vector<Count> marks, offsets(Count{rows} + 1);
-    Count most = 0;
-    for (Count k = 0; k < pairs_.size(); ++k) {
-      marks.push_back(mark(name_of(pairs_.rows[k], pairs_.columns[k]), turn));
-      most = std::max(most, marks.back());
-      ++offsets[short_row[pairs_.rows[k]] + 1];
-    }
-    for (Vertex row = 0; row < rows; ++row) offsets[row + 1] += offsets[row];
     std::vector<Count> rewards(columns);
     for (Vertex j = 0; j < columns && rows < columns; ++j) {
-      rewards[j] = may_leave_[column_ids[j]] ? 0 : 2 * (most + 1) * (rows + 1);
+      rewards[j] = may_leave_[column_ids[j]] ? leave_cost_of(column_ids[j]) : 2 * (most + 1) * (rows + 1);
     }
-    std::vector<Vertex> of_entries(pairs_.size());
-    std::vector<Count> weights(pairs_.size());
+    MarkedPairs marked{rows, columns, std::vector<Count>(Count{rows} + 1), std::vector<Vertex>(pairs_.size()),
+                       std::vector<Count>(pairs_.size()), largest_sum(most, rows)};
     for (Count k = 0; k < pairs_.size(); ++k) {
-      of_entries[k] = short_column[pairs_.columns[k]];
-      weights[k] = marks[k] - rewards[of_entries[k]];
+      const Vertex column = short_column[pairs_.columns[k]];
+      marked.columns[k] = column;
+      marked.weights[k] = weight_of(k) - rewards[column];
+      ++marked.offsets[short_row[pairs_.rows[k]] + 1];
     }
-
-    using Costs = const SparseCosts<Count, Count, Vertex>;
-    Costs costs{rows, columns, offsets.data(), of_entries.data(), weights.data(), false};
-    std::vector<Vertex> row_match(rows), col_match(columns);
-    std::vector<Count> u(rows), v(columns);
-    SparseShortestPathCounters counted{};
-    SparseShortestPathSolver<Costs> solver(costs, counted);
-    if (solver.solve(false, row_match.data(), col_match.data(), u.data(), v.data()) < rows) return false;
-    for (Vertex row = 0; row < rows; ++row) row_match_[row_ids[row]] = column_ids[row_match[row]];
+    for (Vertex row = 0; row < rows; ++row) marked.offsets[row + 1] += marked.offsets[row];
+    LeastMarks found;
+    if (!found.find(marked)) return false;
+    for (Vertex row = 0; row < rows; ++row) row_match_[row_ids[row]] = column_ids[found.row_match[row]];
     for (Vertex j = 0; j < columns; ++j) {
-      if (v[j] + rewards[j] != 0) may_leave_[column_ids[j]] = false;
+      if (found.v[j] != 0) may_leave_[column_ids[j]] = false;  // all these assignments use it
     }
-    PairList kept;
-    for (Count k = 0; k < pairs_.size(); ++k) {
-      if (weights[k] == u[short_row[pairs_.rows[k]]] + v[of_entries[k]]) kept.add(pairs_.rows[k], pairs_.columns[k]);
-    }
-    pairs_ = std::move(kept);
+    pairs_.keep_if([&](Count k) {
+      return marked.weights[k] == found.u[short_row[pairs_.rows[k]]] + found.v[marked.columns[k]];
+    });
     return true;
   }
 
@@ -285,43 +300,38 @@ class NamedOptimum {
   Vertex* const row_match_;      // [num_rows]
   std::vector<Vertex> mates_;    // [num_columns] the row; num_rows for free columns
   std::vector<Count> begins_;    // [num_rows + 2] of the edges of each vertex
-  std::vector<Vertex> ends_, component_;
+  std::vector<Vertex> leavers_;  // the rows of columns that may stay free
+  std::vector<Vertex> component_;
 };
 
-// Keeps the pairs of which other cheapest assignments consist: they lie on cycles. A pair whose slack is 0 only up to rounding is
-// most often on no cycle, and goes. If one lies on a cycle, these duals do not tell whether it is tight, and the result is false.
-inline bool keep_tight_pairs(Vertex num_rows, Vertex num_columns, NearPairs& near, Vertex* row_match) {
-  if (near.all_are_tight) return true;
-  const Count size = near.pairs.size();
-  const std::unique_ptr<bool[]> is_kept(new bool[size]);
-  NamedOptimum on_cycles(num_rows, num_columns, near.pairs, near.may_leave, row_match);
-  on_cycles.drop_what_is_sure(is_kept.get());
-  PairList kept;
-  for (Count k = 0; k < size; ++k) {
-    if (!is_kept[k]) continue;
-    if (!near.are_tight[k]) return false;
-    kept.add(near.pairs.rows[k], near.pairs.columns[k]);
-  }
-  near.pairs = std::move(kept);
-  for (Vertex j = 0; j < num_columns; ++j) near.may_leave[j] = on_cycles.may_be_left(j);
-  return true;
-}
-
 // Makes a cheapest assignment the one that the rule names, and counts the rows that had a choice. False if its duals do not tell
-// which assignments are as cheap.
+// which assignments are as cheap. Pairs that tie only up to rounding are no choice, since other duals may leave them out.
 template <class Rows, class Dual, class NameOf>
 bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used, const NameOf& name_of,
                  Count& with_choice) {
   NearPairs near;
   const Vertex num_rows = rows.num_rows(), num_columns = rows.num_columns();
   if (!list_near_pairs(rows, result, must_be_used, near)) return false;
-  if (!keep_tight_pairs(num_rows, num_columns, near, result.row_match)) return false;
-  for (Vertex j = 0; j < num_columns; ++j) {
-    if (near.may_leave[j] && result.v[j] != 0) return false;
-  }
   NamedOptimum named(num_rows, num_columns, std::move(near.pairs), std::move(near.may_leave), result.row_match);
-  with_choice = named.decide(name_of, 0);
-  if (with_choice == NONE) return false;
+  if constexpr (!std::numeric_limits<Dual>::is_integer) {
+    // A pair whose slack is 0 only up to rounding is most often on no cycle, and goes.
+    if (!near.all_are_tight) {
+      std::vector<char> is_kept(near.are_tight.size());
+      const Vertex rows_near_ties = named.drop_what_is_sure(is_kept.data());
+      named.drop_who_never_leaves();
+      bool are_tight = true;
+      for (std::size_t k = 0; k < is_kept.size(); ++k) are_tight = are_tight && (near.are_tight[k] || !is_kept[k]);
+      for (Vertex j = 0; j < num_columns; ++j) are_tight = are_tight && (result.v[j] == 0 || !named.may_leave()[j]);
+      ExactSlacks slacks;
+      const bool is_cheapest =
+          are_tight || (slacks.find(rows, result, named.pairs(), named.may_leave()) &&
+                        named.has_room(slacks.most, rows_near_ties) && named.take_cheapest(slacks));
+      if (!is_cheapest) return false;
+    }
+  }
+  const Vertex rows_with_ties = named.decide(name_of, 0);
+  if (rows_with_ties == NONE) return false;
+  with_choice = rows_with_ties;
   std::fill_n(result.col_match, num_columns, NONE);
   for (Vertex row = 0; row < num_rows; ++row) result.col_match[result.row_match[row]] = row;
   return true;

@@ -26,8 +26,9 @@
 // Transactions on Aerospace and Electronic Systems 52 (2016): all columns start at v = 0, without column reduction.
 //
 // If most pairs of a square matrix have the greatest cost, as distances that are cut off have, this cost serves as a limit. It
-// cuts nothing off, so the answer is the same. It is used if the reduction of columns has left many rows free: some of these
-// rows will need a pair of that cost, and searches for it are short only if v of all free columns are equal.
+// cuts nothing off, so the answer is the same. It is used if the reduction of columns has left many rows free, or if a sample of
+// rows shows that it would: some of these rows will need a pair of that cost, and searches for it are short only if v of all free
+// columns are equal.
 //
 // With a limit on the costs each row has a way out, at the limit, for itself alone: a path may end there, and all columns may
 // stay free. So entries above the limit need not be cut off, and never count. In the end the rows that are out take columns
@@ -135,8 +136,12 @@ class ShortestPathSolver {
       start_from_zero();
       reduce_augmenting_rows();
     } else {
-      start_from_reduction(true);
-      if (leaves_many_ties()) {
+      bool by_ways_out = has_rows_of_ties();
+      if (!by_ways_out) {
+        start_from_reduction(true);
+        by_ways_out = leaves_many_ties();
+      }
+      if (by_ways_out) {
         if (solve_by_ways_out() == num_rows_ && takes_no_forbidden_pair()) return num_rows_;
         set_way_out(FAR);
         start_from_reduction(true);
@@ -179,6 +184,9 @@ class ShortestPathSolver {
   // the rows free, 5 to 20 cheap pairs anywhere in a row 0.02 to 0.07. See benchmarks/log/ties_and_gates.md, "Ties at the
   // greatest cost, seen in fewer free rows".
   static constexpr std::size_t MANY_FREE_OF_TIES = 10;
+  // One row in 16 is sampled, which takes a sixteenth of a pass: benchmarks/log/ties_and_gates.md, "Rows without a cheap pair are
+  // seen before the reduction".
+  static constexpr Vertex SAMPLED = 16;
   // With at most one free row in five no reduction is transferred: "No reduction transfer where few rows are free".
   static constexpr std::size_t ROWS_TO_TRANSFER = 5;
 
@@ -237,10 +245,21 @@ class ShortestPathSolver {
     return count_matched();
   }
 
-  // Whether a reduction has left many rows free, and most pairs cost the same, the greatest cost of all.
+  // Whether most pairs cost the same, the greatest cost of all.
+  bool mostly_costs_the_greatest() const { return mostly_costs(rows_, num_rows_, static_cast<Work>(options_.greatest_cost)); }
+  // Whether a reduction has left many rows free, and most pairs have the greatest cost.
   bool leaves_many_ties() const {
-    return free_rows_.size * MANY_FREE_OF_TIES > static_cast<std::size_t>(num_rows_) &&
-           mostly_costs(rows_, num_rows_, static_cast<Work>(options_.greatest_cost));
+    return free_rows_.size * MANY_FREE_OF_TIES > static_cast<std::size_t>(num_rows_) && mostly_costs_the_greatest();
+  }
+  // Whether a row of a sample has no pair below the greatest cost, and most pairs have this cost. In a reduction the first row
+  // without a cheaper pair would take all columns that no other row wants, and all other rows without one would stay free.
+  bool has_rows_of_ties() {
+    for (Vertex row = SAMPLED - 1; row < num_rows_; row += SAMPLED) {
+      const Entry* entries = rows_.entries(row);
+      const auto least = Scan::find_least({{entries, entries}, {Work{0}, Work{0}}}, width_).of[0];
+      if (least >= static_cast<Work>(options_.greatest_cost)) return mostly_costs_the_greatest();
+    }
+    return false;
   }
   Vertex solve_by_ways_out() {
     set_way_out(static_cast<Work>(options_.greatest_cost));

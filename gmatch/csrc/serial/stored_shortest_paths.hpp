@@ -38,10 +38,11 @@ bool reads_as_stored([[maybe_unused]] const DenseCosts<Stored>& costs,
   return true;
 }
 
-// Whether it is worth looking at all entries. Most costs that are not all whole begin with an entry that is not.
+// Whether it is worth looking at all entries. Most costs that are not all whole begin with an entry that is not, or with a
+// forbidden pair.
 template <class Cost>
 bool begins_whole(const DenseCosts<Cost>& costs) {
-  return costs.num_rows > 0 && costs.entry(0, 0) == std::floor(costs.entry(0, 0));
+  return costs.num_rows > 0 && costs.entry(0, 0) == std::floor(costs.entry(0, 0)) && costs.at(0, 0) < costs.infinite();
 }
 
 template <class Stored>

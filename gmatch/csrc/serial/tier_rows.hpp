@@ -22,10 +22,18 @@ class RestRows {
   const double* entries(Vertex row) {
     const double* costs = costs_.entries(row);
     if (tiers_->empty()) return costs;
-    rests_.resize(ROWS_KEPT * Count{width()});
-    double* rests = rests_.data() + row % ROWS_KEPT * Count{width()};
+    double* rests = room_for(row);
     set_tiers_of(row);
     TierScan::find_rests(costs, of_row_.data(), static_cast<int>(of_row_.size()), width(), rests);
+    return rests;
+  }
+  // The rests of all pairs, also of those that the tiers leave out.
+  const double* all_rests(Vertex row) {
+    const double* costs = costs_.entries(row);
+    if (tiers_->empty()) return costs;
+    double* rests = room_for(row);
+    set_tiers_of(row);
+    for (Vertex j = 0; j < num_columns(); ++j) rests[j] = TierScan::rest_in_any_tier(costs[j], of_row_.data(), of_row_.size());
     return rests;
   }
   double at(Vertex row, Vertex column) const {
@@ -34,6 +42,10 @@ class RestRows {
   }
 
  private:
+  double* room_for(Vertex row) {
+    rests_.resize(ROWS_KEPT * Count{width()});
+    return rests_.data() + row % ROWS_KEPT * Count{width()};
+  }
   void set_tiers_of(Vertex row) const {
     of_row_.clear();
     for (const Tier& tier : *tiers_) of_row_.push_back(TierScan::of_row(tier, row));

@@ -48,6 +48,11 @@ class TierScan {
     return cost;
   }
 
+  static double rest_in_any_tier(double cost, const OfRow* tiers, std::size_t num_tiers) {
+    for (std::size_t k = 0; k < num_tiers; ++k) cost = rest_of<1>(cost, times_of<1>(cost, tiers[k]), tiers[k]);
+    return cost;
+  }
+
   // Over finite costs: the least difference of a cost's tier and the tier of its duals; and the range of the rests.
   struct Seen {
     double least_above = FAR, least = 0, most = 0;
@@ -106,6 +111,16 @@ class TierScan {
     double bound;
     std::memcpy(&bound, &bits, sizeof bound);
     return run_in_lanes<LeastFrom>(sizeof(double) * WIDE_FROM * width, costs, bound, width);
+  }
+
+  // Whether a cost of the minimisation form is negative, but above -bound. `costs` are these costs, or minus them if NEGATED.
+  template <bool NEGATED = false, class Entry>
+  static bool has_negative_within(const Entry* costs, double bound, Vertex width) {
+    using Pass = HasNegative<Entry, NEGATED>;
+    if (width < static_cast<Vertex>(SHORTEST_ROW / sizeof(double))) {
+      return Pass::template run<sizeof(double)>(costs, bound, width);
+    }
+    return run_in_lanes<Pass>(sizeof(double) * WIDE_FROM * width, costs, bound, width);
   }
 
   static double nearest_whole(double number) { return (number + ROUNDS) - ROUNDS; }
@@ -309,6 +324,22 @@ class TierScan {
         least = lesser(least, magnitude < bound ? far : magnitude);
       });
       return least_of<LANES>(least);
+    }
+  };
+
+  template <class Entry, bool NEGATED>
+  struct HasNegative {
+    template <int BYTES>
+    static ALWAYS_INLINE bool run(const Entry* costs, double bound, Vertex width) {
+      constexpr int LANES = BYTES / sizeof(double);
+      using Vector = Lanes<double, LANES>;
+      const Vector nothing = all<double, LANES>(0), far = nothing + bound;
+      Vector least = far;
+      each_lanes<LANES>(width, [&](Vertex j) __attribute__((always_inline)) {
+        const Vector entry = load_as<double, LANES>(costs + j), below = NEGATED ? entry : -entry;
+        least = lesser(least, below > nothing ? below : far);
+      });
+      return least_of<LANES>(least) < bound;
     }
   };
 

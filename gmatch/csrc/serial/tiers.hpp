@@ -100,13 +100,15 @@ class TierSolver {
     for (Vertex row = 0; row < num_rows_; ++row) pair_rests_[row] = rows_.at(row, result_.row_match[row]);
   }
 
-  // Whether duals hide a cost. Most often they do not, and the range of rests, which takes a pass, is not needed.
+  // Whether duals hide a cost. Most often they do not, which the pairs tell.
   bool hides() {
-    const double largest = largest_dual_;
-    const auto rest_of = [&](Vertex row) { return pair_rests_[row]; };
-    if (!duals_may_hide_costs(num_rows_, largest, lowest_, rest_of)) return false;
-    if (!has_range_) find_range();
-    return duals_hide_costs(num_rows_, largest, lowest_, rest_of);
+    const double within =
+        hiding_if_negative_within(num_rows_, largest_dual_, lowest_, [&](Vertex row) { return pair_rests_[row]; });
+    if (within == IN_ANY_CASE) return true;
+    for (Vertex row = 0; row < num_rows_ && within > 0; ++row) {
+      if (TierScan::has_negative_within(scan(row), within, rows_.width())) return true;
+    }
+    return false;
   }
   void find_range() {
     lowest_ = FAR;
@@ -146,11 +148,12 @@ class TierSolver {
     for (const double rest : pair_rests_) sum += std::abs(rest) < least_for_not ? std::abs(rest) : 0;
     return sum;
   }
-  // In how many entries each of some magnitudes stands. They fall.
+  // In how many entries each of some magnitudes stands. They fall. Pairs that the tiers leave out count, too.
   std::vector<Count> times_found(const double* begin, const double* end) {
     std::vector<Count> found(end - begin);
     for (Vertex row = 0; row < num_rows_; ++row) {
-      const double* rests = scan(row);
+      note_scan();
+      const double* rests = rows_.all_rests(row);
       for (Vertex j = 0; j < num_columns_; ++j) {
         const double magnitude = std::abs(rests[j]);
         if (!(magnitude >= end[-1] && magnitude <= begin[0])) continue;
@@ -201,6 +204,7 @@ class TierSolver {
 
   // Adds a tier. Most often all large costs are one number, or nearly so.
   Added add_tier() {
+    if (!has_range_) find_range();
     const Added added = try_value(std::max(-lowest_, highest_));
     if (added != Added::NO_VALUE) return added;
     for (const double value : values_above_gaps()) {
@@ -408,10 +412,13 @@ class TierSolver {
   }
 
   const double* scan(Vertex row) {
+    note_scan();
+    return rows_.entries(row);
+  }
+  void note_scan() {
     ++counters_.rows_scanned;
     counters_.entries_read += num_columns_;
     poll_.spend(num_columns_);
-    return rows_.entries(row);
   }
 
   const Vertex num_rows_, num_columns_;

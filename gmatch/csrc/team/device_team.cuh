@@ -229,6 +229,7 @@ class [[nodiscard]] DeviceTeam {
     value = of_block(value, [](Count a, Count b) { return a + b; });
     if (speaks() && value != 0) fetch_add(cell, value);
   }
+  DEVICE void meet_group() const { __syncwarp(0xffffffffu >> (32 - LANES) << (threadIdx.x % 32 / LANES * LANES)); }
   DEVICE void sync_group() const {
     __threadfence();
     if constexpr (LANES == WHOLE_BLOCK) __syncthreads();
@@ -238,6 +239,15 @@ class [[nodiscard]] DeviceTeam {
   DEVICE T min_group(T value) const {
     if constexpr (LANES == WHOLE_BLOCK) return min_of_block(value);
     else return min_of_lanes<LANES>(value);
+  }
+  DEVICE int sum_before(int value) const {
+    const unsigned group = 0xffffffffu >> (32 - LANES) << (threadIdx.x % 32 / LANES * LANES);
+    int sum = value;
+    for (int offset = 1; offset < LANES; offset *= 2) {
+      const int before = __shfl_sync(group, sum, threadIdx.x % 32 - (lane() >= offset ? offset : 0));
+      if (lane() >= offset) sum += before;
+    }
+    return sum - value;
   }
   DEVICE int min_part(int value, int width) const {
     if (width == 32) return min_of_lanes<32>(value);

@@ -41,7 +41,7 @@ class Crew {
     try {
       for (int rank = 1; rank < size; ++rank) {
         threads_.emplace_back([this, rank, &run] {
-          if (may_begin()) watch([&] { run(rank); }, nullptr);
+          if (may_begin()) watch([&] { run(rank); }, Watch{});
           leave();
         });
       }
@@ -60,17 +60,18 @@ class Crew {
           run();
           wait_for_others();
         },
-        watch_of_thread.ask);
+        watch_of_thread);
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
     if (error_) std::rethrow_exception(error_);
   }
 
  private:
+  // The thread asks what it asked before the team was made.
   template <class Run>
-  void watch(const Run& run, bool (*ask)()) {
+  void watch(const Run& run, const Watch& before) {
     try {
-      const Watched watched({&stopped_, ask});
+      const Watched watched({&stopped_, before.ask, before.next});
       run();
     } catch (const Stopped&) {  // another thread has failed, and its exception says why
     } catch (...) {

@@ -53,9 +53,12 @@
 //   fetch_min                  as lower; a thread that gets a value also sees what its writer wrote before it
 //   lower                      lowers a cell; returns what it held; floating point numbers must not be negative
 //   min_group                  the smallest value of the lanes of a group; all its lanes call it
+//   sum_before                 the sum of the values of the lanes of a group before this one; all its lanes call it
 //   min_part(value, width)     the smallest number of `width` lanes of a warp that follow one another; a power of two
 //   vote                       for each lane of the warp, a bit that says whether it says yes
 //   count                      how many bits are set
+//   meet_group                 no lane of a group goes on before all are here; a compiler moves no load past it. What lanes wrote
+//                              need not be seen
 //   sync_group                 what lanes of a group wrote before it is seen by all of them after it, and by who gets to it by a
 //                              cell that they lower later
 //   add_all, min_all, max_all  the sum, the minimum, the maximum of one value of every thread, into a cell; all threads
