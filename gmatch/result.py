@@ -511,8 +511,17 @@ class Assignment(_Pairs):
         """The sum of `pair_costs`: an exact Python int for integers, for floats the float nearest to the exact sum.
 
         For tensors it is a tensor. If the costs need a gradient, it is 1 at the pairs and 0 elsewhere.
+
+        Raises
+        ------
+        InvalidInput
+            If the costs are a tensor of integers, and int64 does not hold their sum.
         """
-        return sum_of(self.pair_costs) if gives_back(self.pair_costs) else exact_sum(self.pair_costs)
+        if not gives_back(self.pair_costs):
+            return exact_sum(self.pair_costs)
+        if _is_int64(self.pair_costs):
+            _refuse_large_sums(_on_host(self.pair_costs)[None], "the cost; use sum(assignment.pair_costs.tolist())")
+        return sum_of(self.pair_costs)
 
     @cached_property
     def witness(self) -> tuple[Any, Any] | None:
@@ -692,11 +701,14 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         Raises
         ------
         InvalidInput
-            If int64 does not hold the cost of a problem. The cost of ``batch[k]`` is a Python int, and holds it.
+            If int64 does not hold the cost of a problem. The cost of ``batch[k]`` is a Python int, and holds it,
+            unless the costs are tensors.
         """
         if gives_back(self.pair_costs):
-            if str(self.pair_costs.dtype).endswith("int64"):  # no NaN says that a GPU has left a problem to the host
+            if _is_int64(self.pair_costs):  # no NaN says that a GPU has left a problem to the host
                 self._read()
+                instead = "the cost of problem {0}; use sum(batch[{0}].pair_costs.tolist())"
+                _refuse_large_sums(_on_host(self.pair_costs), instead)
             return sum_of(self.pair_costs, axis=1)
         self._read()
         # On the host: a GPU would first compile a program for sums, for more than a second.
@@ -704,13 +716,7 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         to_device = mover_to(device_of(self.pair_costs))
         if pair_costs.dtype != np.int64:
             return to_device(pair_costs.sum(axis=1, dtype=np.int64 if pair_costs.dtype.kind == "i" else np.float64))
-        large = (abs(pair_costs.sum(axis=1, dtype=np.float64)) > 2.0**62).nonzero()[0].tolist()
-        for number in large:
-            cost = exact_sum(pair_costs[number])
-            if not -(2**63) <= cost < 2**63:
-                raise InvalidInput(
-                    f"int64 does not hold {cost}, the cost of problem {number}; use batch[{number}].cost"
-                )
+        _refuse_large_sums(pair_costs, "the cost of problem {0}; use batch[{0}].cost")
         return to_device(pair_costs.sum(axis=1))
 
     @cached_property
@@ -831,6 +837,24 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
             for number, one in enumerate(self)
         )
         return notebook.table(repr(self).strip("<>"), names, lines, len(self))
+
+
+def _is_int64(tensor: Any) -> bool:
+    return str(tensor.dtype).endswith("int64")
+
+
+def _on_host(tensor: Any) -> Any:
+    """A tensor as an array of NumPy."""
+    return to_host(as_dense_array(tensor, "pair_costs"))
+
+
+def _refuse_large_sums(pair_costs: Any, what: str) -> None:
+    """Raises `InvalidInput` if int64 does not hold the sum of a row. `what` may name the row as {0}."""
+    large = (abs(pair_costs.sum(axis=1, dtype=np.float64)) > 2.0**62).nonzero()[0].tolist()
+    for number in large:
+        cost = exact_sum(pair_costs[number])
+        if not -(2**63) <= cost < 2**63:
+            raise InvalidInput(f"int64 does not hold {cost}, {what.format(number)}")
 
 
 def _item(value: Any, number: int) -> Any:

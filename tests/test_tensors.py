@@ -308,3 +308,15 @@ def test_two_tensors_of_coordinates_bring_a_warning(points):
         warnings.simplefilter("error")
         gmatch.lap([x, y, y]), gmatch.lap(torch.stack([x, y])), gmatch.lap(gmatch.CostBatch([x, y]))
         gmatch.lap(torch.rand(points, 6).split([3, 3], -1))  # costs of two images with three targets each
+
+
+def test_costs_that_int64_does_not_hold_are_refused():
+    half = torch.full((2, 2, 2), 4 * 10**18)
+    assert gmatch.lap(half).cost.tolist() == [8 * 10**18] * 2 and gmatch.lap(half[0]).cost == 8 * 10**18
+    batch = gmatch.lap(half + 10**18)
+    with pytest.raises(gmatch.InvalidInput, match=r"int64 does not hold 10{19}, the cost of problem 0; use sum\(batch"):
+        print(batch.cost)
+    for alone in (batch[1], gmatch.lap(half[0] + 10**18)):
+        assert sum(alone.pair_costs.tolist()) == 10**19
+        with pytest.raises(gmatch.InvalidInput, match=r"int64 does not hold 10{19}, the cost; use sum\(assignment"):
+            print(alone.cost)
