@@ -312,10 +312,11 @@ def test_nothing_stays_on_a_gpu_after_a_call(small_windows, kind, n, m):
     gc.disable()
     try:
         gmatch.lap(costs, device="gpu")
-        left = [type(each) for each in gc.get_objects() if isinstance(each, (GpuWindowPart, CheckedWindows))]
+        left = [each for each in gc.get_objects() if isinstance(each, (GpuWindowPart, CheckedWindows))]
+        held_by = [(type(each), list(map(type, gc.get_referrers(each)))) for each in left]
     finally:
         gc.enable()
-    assert not left
+    assert not held_by
 
 
 def test_an_error_says_which_memory_is_full(small_windows, monkeypatch):
