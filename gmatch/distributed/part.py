@@ -81,7 +81,7 @@ class Part:
 
     def bids_on(self, costs: Any) -> Any:
         """What an auction alone makes of the costs of a core, if this part holds auctions."""
-        raise NotImplementedError("this part holds no bids")
+        raise NotImplementedError("this part holds no auctions")
 
     def numbered(self, keys: Any) -> Any:
         """Places in the problem, from places row * columns + column in this part's costs; in the same order."""
