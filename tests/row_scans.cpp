@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "serial/core_search.hpp"
+#include "serial/exact/tiers.hpp"
 #include "serial/stored_shortest_paths.hpp"
-#include "serial/tiers.hpp"
 
 static void expect(bool holds, const char* what, Vertex num_columns, int bytes) {
   if (holds) return;

@@ -134,7 +134,7 @@ def test_a_complete_text_follows_what_it_includes_and_nothing_else(tmp_path: Pat
         assert text() != first, name
         (copy / name).write_text(re.sub(r";$", ";  // another comment", content, flags=re.MULTILINE) + "// and one\n\n")
         assert text() == first, name
-    for name in ("cardinality/match.cuh", "serial/lanes.hpp", "team/host_team.hpp"):
+    for name in ("cardinality/match.cuh", "serial/rows/lanes.hpp", "team/host_team.hpp"):
         (copy / name).write_text("")
     assert text() == first
 

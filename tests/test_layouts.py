@@ -141,10 +141,10 @@ WRITTEN_TWICE = (
     ("problems.limits", "SPREADS", "assignment/checked_batch.cuh"),
     ("problems.limits", "LARGE_ON_GPU", "assignment/checked_batch.cuh"),
     ("problems.splits", "ROOM", "costs/hidden.cuh"),
-    ("problems.splits", "ROOM", "serial/lowered_costs.hpp"),
-    ("problems.splits", "MOST_TIERS", "serial/tier_scan.hpp"),
-    ("assignment.exact", "LAST_DIGITS", "serial/tiers.hpp"),
-    ("assignment.exact", "GROWTH", "serial/tiers.hpp"),
+    ("problems.splits", "ROOM", "serial/exact/lowered_costs.hpp"),
+    ("problems.splits", "MOST_TIERS", "serial/exact/tier_scan.hpp"),
+    ("assignment.exact", "LAST_DIGITS", "serial/exact/tiers.hpp"),
+    ("assignment.exact", "GROWTH", "serial/exact/tiers.hpp"),
     ("distributed.margins", "ROUNDINGS", "costs/dense.cuh"),
     ("distributed.margins", "ROUNDINGS", "core/block_passes.cuh"),
     ("backends.block_passes", "STRATA", "costs/pass.cuh"),
@@ -172,13 +172,13 @@ def test_numbers_that_are_written_twice_are_equal(module: str, name: str, source
     assert number == number_in_source(other, (CSRC / source).read_text())
 
 
-# The numbers of minima of a row, by their names in serial/core_search.hpp and in serial/row_picks.hpp.
+# The numbers of minima of a row, by their names in serial/core_search.hpp and in serial/rows/row_picks.hpp.
 MINIMA = {"MINIMA": "FEWEST_MINIMA", "MOST_MINIMA": "MOST_MINIMA"}
 
 
 def test_rows_are_picked_alike_by_ranks_and_by_a_host() -> None:
     (depths,) = re.findall(r"DEPTHS\[WHOLE\] = \{(.*?)\};", (CSRC / "serial/core_search.hpp").read_text(), re.DOTALL)
-    picks = (CSRC / "serial/row_picks.hpp").read_text()
+    picks = (CSRC / "serial/rows/row_picks.hpp").read_text()
     minima = {name: number_in_source(of_picks, picks) for name, of_picks in MINIMA.items()}
     found = re.findall(r"\{(\w+), (\d+), (\d+)\}", depths)
     assert [(minima[name], int(rank), int(room)) for name, rank, room in found] == list(block_passes.DEPTHS)

@@ -81,7 +81,7 @@ class Depth(NamedTuple):
     """Entries whose cost - v is at least this are not wanted: a row stays free for that. A GPU may pick them."""
 
     def pick(self) -> tuple[int, int, int, int | float | None]:
-        """The fields of `PickDepth` in csrc/serial/row_picks.hpp, then `below`."""
+        """The fields of `PickDepth` in csrc/serial/rows/row_picks.hpp, then `below`."""
         minima, chosen, room = DEPTHS[min(self.times, len(DEPTHS) - 1)]
         return minima, round(chosen * self.share), math.ceil(room * self.share), self.below
 

@@ -202,7 +202,7 @@ def _assign_jv(costs: DenseCosts, method: JV, start: Start, threads: int | None)
 def assign_in_tiers(
     costs: DenseCosts, vectors: Vectors, rests: Any = None, has_solution: bool = True
 ) -> tuple[str, ExactDuals | None, dict[str, Any]]:
-    """Solves costs in tiers, if the duals of a solution hide some costs: see csrc/serial/tiers.hpp.
+    """Solves costs in tiers, if the duals of a solution hide some costs: see csrc/serial/exact/tiers.hpp.
 
     The vectors of the solution are changed. Returns the outcome: the solution stands, was solved anew, or is open. The
     vectors mean nothing if it is open. Also returns the duals in tiers if it was solved anew, and counters by name.

@@ -4,7 +4,7 @@
 
 #include "bindings/block_runs.hpp"
 #include "bindings/numpy_arrays.hpp"
-#include "serial/block_picks.hpp"
+#include "serial/rows/block_picks.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings/block_runs.hpp"
-#include "serial/block_scans.hpp"
+#include "serial/rows/block_scans.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include "bindings/block_runs.hpp"
-#include "serial/block_scans.hpp"  // the passes of a HostTeam, which close_forest calls
+#include "serial/rows/block_scans.hpp"  // the passes of a HostTeam, which close_forest calls
 #include "serial/tree_paths.hpp"
 
 namespace {

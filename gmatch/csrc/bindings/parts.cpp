@@ -10,7 +10,7 @@
 #include "bindings/type_names.hpp"
 #include "cardinality/listed_pairs.hpp"
 #include "cardinality/mixed.hpp"
-#include "serial/row_copies.hpp"
+#include "serial/rows/row_copies.hpp"
 
 namespace {
 

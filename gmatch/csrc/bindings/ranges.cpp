@@ -9,7 +9,7 @@
 
 #include "bindings/module.hpp"
 #include "bindings/type_names.hpp"
-#include "serial/lanes.hpp"
+#include "serial/rows/lanes.hpp"
 
 namespace {
 

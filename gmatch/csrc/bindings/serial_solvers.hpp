@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "serial/core_search.hpp"
-#include "serial/only_optimum.hpp"
+#include "serial/exact/only_optimum.hpp"
 #include "serial/stored_shortest_paths.hpp"
 
 // Matches all rows at the least cost, also of integers that are too far from zero for the marks of the serial method.

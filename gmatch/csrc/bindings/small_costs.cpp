@@ -8,8 +8,8 @@
 #include "bindings/ticks.hpp"
 #include "bindings/tiers.hpp"
 #include "costs/magnitudes.hpp"
-#include "serial/exact_optimum.hpp"
-#include "serial/named_optimum.hpp"
+#include "serial/exact/exact_optimum.hpp"
+#include "serial/exact/named_optimum.hpp"
 
 namespace {
 

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "bindings/module.hpp"
-#include "serial/row_copies.hpp"
-#include "serial/tiers.hpp"
+#include "serial/exact/tiers.hpp"
+#include "serial/rows/row_copies.hpp"
 
 // Solves costs in tiers, of which the duals of a solution hide some, or from the solution of `lowered` costs; see
-// serial/tiers.hpp. If that is done, u and v become the nearest to the duals in tiers, which `words` holds. settle(rests,
+// serial/exact/tiers.hpp. If that is done, u and v become the nearest to the duals in tiers, which `words` holds. settle(rests,
 // solver) is called in between; if it returns false, all is open. `turned`: rows are the columns of the solver.
 using SettleRests = std::function<bool(RestRows& rests, const TierSolver& solver)>;
 TierOutcome solve_rows_in_tiers(CopiedRows<double> costs, double lowest, double highest, bool turned,

@@ -8,7 +8,7 @@
 #include "bindings/module.hpp"
 #include "bindings/serial_solvers.hpp"
 #include "bindings/type_names.hpp"
-#include "serial/named_optimum.hpp"
+#include "serial/exact/named_optimum.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // magnitudes.hpp: whether duals are so large that their rounding hides what pairs cost.
 //
 // A dual is rounded to a unit in its own last place. If a big number stands for "not" and some rows must use it, duals
-// become as large as that number, and a slack of ordinary costs is lost in their rounding. See serial/tiers.hpp.
+// become as large as that number, and a slack of ordinary costs is lost in their rounding. See serial/exact/tiers.hpp.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -20,7 +20,7 @@
 #include <cmath>
 #include <limits>
 
-#include "serial/lanes.hpp"
+#include "serial/rows/lanes.hpp"
 
 namespace points {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <limits>
 
-#include "serial/lanes.hpp"
+#include "serial/rows/lanes.hpp"
 
 namespace points {
 

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "serial/line_vector.hpp"
+#include "serial/rows/line_vector.hpp"
 #include "team/interrupt.hpp"
 #include "team/team.cuh"
 

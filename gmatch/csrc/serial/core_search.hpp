@@ -13,7 +13,7 @@
 #pragma once
 #include "core/trace.cuh"
 #include "serial/core_sample.hpp"
-#include "serial/row_picks.hpp"
+#include "serial/rows/row_picks.hpp"
 #include "serial/shortest_path.hpp"
 #include "serial/sparse_shortest_path.hpp"
 #include "team/host_threads.hpp"

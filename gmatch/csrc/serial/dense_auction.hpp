@@ -11,7 +11,7 @@
 
 #include "costs/dense.cuh"
 #include "serial/auction.hpp"
-#include "serial/rows.hpp"
+#include "serial/rows/rows.hpp"
 
 // Scan: how a row is scanned for doubles, a RowScan. The matrix has `size` rows and as many columns.
 template <class Rows, class Scan, class Counters>

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "serial/row_scan.hpp"
-#include "serial/short_vector.hpp"
+#include "serial/rows/row_scan.hpp"
+#include "serial/rows/short_vector.hpp"
 
 template <class Rows>
 class DualRepair {

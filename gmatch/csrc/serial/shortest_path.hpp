@@ -49,9 +49,9 @@
 #include <vector>
 
 #include "serial/dense_auction.hpp"
-#include "serial/line_vector.hpp"
-#include "serial/row_scan.hpp"
-#include "serial/rows.hpp"
+#include "serial/rows/line_vector.hpp"
+#include "serial/rows/row_scan.hpp"
+#include "serial/rows/rows.hpp"
 #include "team/host_threads.hpp"
 #include "team/interrupt.hpp"
 #include "team/memory.cuh"

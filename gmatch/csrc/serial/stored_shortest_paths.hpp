@@ -9,8 +9,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "serial/row_copies.hpp"
-#include "serial/rows.hpp"
+#include "serial/rows/row_copies.hpp"
+#include "serial/rows/rows.hpp"
 #include "serial/shortest_path.hpp"
 
 // Whether the costs and all values derived from them fit into Work: see Distance.

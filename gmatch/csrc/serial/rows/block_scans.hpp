@@ -1,5 +1,5 @@
 // block_scans.hpp: the passes of core/block_passes.cuh on threads of the host, in vectors. For HostTeam they take the place of
-// those for any team, and find the same. Entries for a core are picked by serial/block_picks.hpp instead.
+// those for any team, and find the same. Entries for a core are picked by serial/rows/block_picks.hpp instead.
 //
 // Rows are read as they lie, or, where they are narrow, negated, cut off at a limit or lie apart, as copies of one row.
 #pragma once
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/block_passes.cuh"
-#include "serial/rows.hpp"
+#include "serial/rows/rows.hpp"
 
 namespace block_scans {
 

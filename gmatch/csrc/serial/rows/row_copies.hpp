@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "costs/dense.cuh"
-#include "serial/row_scan.hpp"
+#include "serial/rows/row_scan.hpp"
 #include "team/host_threads.hpp"
 #include "team/interrupt.hpp"
 

@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
-#include "serial/exact_slacks.hpp"
-#include "serial/marked_pairs.hpp"
-#include "serial/row_picks.hpp"
+#include "serial/exact/exact_slacks.hpp"
+#include "serial/exact/marked_pairs.hpp"
+#include "serial/rows/row_picks.hpp"
 #include "serial/shortest_path.hpp"
 
 // Pairs, of which some make other cheapest assignments, and the columns that may stay free.

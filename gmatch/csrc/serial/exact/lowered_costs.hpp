@@ -5,8 +5,8 @@
 #include <limits>
 #include <memory>
 
+#include "serial/exact/tier_scan.hpp"
 #include "serial/shortest_path.hpp"
-#include "serial/tier_scan.hpp"
 
 // Costs whose largest magnitude (a number that stands for "not") is lowered to a power of two that no sum of rests outweighs.
 // A cheapest assignment of the lowered costs is a cheapest one of the costs, too. Costs are lowered if duals of the largest

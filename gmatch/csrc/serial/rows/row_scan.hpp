@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <limits>
 
-#include "serial/lanes.hpp"
+#include "serial/rows/lanes.hpp"
 
 // Distances, and what stands for none. FAR is above every distance. A column whose v is MASKED is FAR from every row:
 // so the columns of the tree drop out of the scans without a branch.

@@ -1,4 +1,4 @@
-// marked_pairs.hpp: the assignment of the least sum of weights, along some pairs. See serial/named_optimum.hpp.
+// marked_pairs.hpp: the assignment of the least sum of weights, along some pairs. See serial/exact/named_optimum.hpp.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "costs/dense.cuh"
-#include "serial/line_vector.hpp"
-#include "serial/row_scan.hpp"
+#include "serial/rows/line_vector.hpp"
+#include "serial/rows/row_scan.hpp"
 
 // A typical cost of a row: the median of a few finite entries, since the greatest may stand for "not". Infinite if there are
 // none. `Scan` is a RowScan.

@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "serial/lanes.hpp"
-#include "serial/rows.hpp"
+#include "serial/rows/lanes.hpp"
+#include "serial/rows/rows.hpp"
 
 // A bit for each of some columns, from the lowest bit on.
 using Marks = unsigned long long;

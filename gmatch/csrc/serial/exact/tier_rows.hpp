@@ -1,7 +1,7 @@
 // tier_rows.hpp: rows of rests, and of costs with another value of a tier, as the serial solvers scan rows. They are made
-// anew for each scan, in the cache. See serial/tiers.hpp.
+// anew for each scan, in the cache. See serial/exact/tiers.hpp.
 #pragma once
-#include "serial/tier_scan.hpp"
+#include "serial/exact/tier_scan.hpp"
 
 // The rests of the remaining pairs, as the serial solvers scan rows.
 class RestRows {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "serial/row_picks.hpp"
-#include "serial/tiled_rows.hpp"
+#include "serial/rows/row_picks.hpp"
+#include "serial/rows/tiled_rows.hpp"
 
 // Some rows of a block, and the numbers by which their entries are picked.
 template <class Dual_>

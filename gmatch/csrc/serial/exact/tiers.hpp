@@ -25,11 +25,11 @@
 
 #include "costs/magnitudes.hpp"
 #include "serial/dual_repair.hpp"
-#include "serial/lowered_costs.hpp"
-#include "serial/rows.hpp"
-#include "serial/short_vector.hpp"
+#include "serial/exact/lowered_costs.hpp"
+#include "serial/exact/tier_rows.hpp"
+#include "serial/rows/rows.hpp"
+#include "serial/rows/short_vector.hpp"
 #include "serial/shortest_path.hpp"
-#include "serial/tier_rows.hpp"
 
 // Whether a solution stands as it is, was found anew in tiers, or must be found in another way.
 MIRRORED_ENUM(TierOutcome, stands, solved, open);

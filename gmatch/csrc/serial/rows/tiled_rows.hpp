@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "serial/rows.hpp"
-#include "serial/row_copies.hpp"
+#include "serial/rows/row_copies.hpp"
+#include "serial/rows/rows.hpp"
 
 // As CopiedRows, with one difference. An entry and its neighbours in the next rows lie in one line of memory, so that a tile of
 // rows is read in the time of one row. The rows of a tile are there until one of another tile is asked for.

@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
-#include "serial/named_optimum.hpp"
-#include "serial/rows.hpp"
+#include "serial/exact/named_optimum.hpp"
+#include "serial/rows/rows.hpp"
 
 __extension__ typedef __int128 Wide;
 

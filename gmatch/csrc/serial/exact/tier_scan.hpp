@@ -1,5 +1,5 @@
 // tier_scan.hpp: passes over a row of costs that take them apart: into whole multiples of a big number, and rests.
-// See serial/tiers.hpp.
+// See serial/exact/tiers.hpp.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
-#include "serial/rows.hpp"
-#include "serial/short_vector.hpp"
+#include "serial/rows/rows.hpp"
+#include "serial/rows/short_vector.hpp"
 
 // A big number, and optimal duals in multiples of it. If columns may stay free, a column with a dual below 0 must be used.
 struct Tier {
