@@ -42,6 +42,7 @@ def match_pothen_fan(
     levels: Any,
     augmentations: Any,
     start: int,
+    threads: int,
 ) -> tuple[int, ...]: ...
 def match_mixed(
     offsets: Any,

@@ -212,11 +212,14 @@ static void check_interrupts() {
 
 using Edges = CsrEdges<int, int>;
 
-struct Turns {};  // in place of a forest
+// In place of a forest.
+struct Turns {};
+struct DepthFirst {};
 
 template <class Forest>
 static Count bytes_for(const Edges& edges, const Task& task) {
   if constexpr (std::is_same_v<Forest, Turns>) return mixed_workspace_size(edges, task);
+  else if constexpr (std::is_same_v<Forest, DepthFirst>) return pothen_fan_workspace_size(edges, task);
   else return workspace_size<Forest, Edges>(task.start, task.matching, edges.num_edges());
 }
 
@@ -247,9 +250,9 @@ static Answer solve(const Graph& graph, Start start, bool shortest_only, int thr
             shortest_only};
   std::vector<char> workspace(bytes_for<Forest>(edges, task));
   task.workspace = workspace.data();
-  bool proven = false;
   run_team<Team>(threads, [&](Team& team) {
-    if constexpr (std::is_same_v<Forest, Turns>) match_in_turns(team, edges, task, proven);
+    if constexpr (std::is_same_v<Forest, Turns>) match_in_turns(team, edges, task);
+    else if constexpr (std::is_same_v<Forest, DepthFirst>) match_by_pothen_fan(team, edges, task);
     else match_cardinality<Forest>(team, edges, task);
   });
   return {report.size, report.levels, row_match, reached};
@@ -538,6 +541,7 @@ int main() {
     check<OrderedForest>(graph, "ordered");
     check_order(graph);
     check<Turns>(graph, "in turns");
+    check<DepthFirst>(graph, "depth first");
     ++graphs;
   }
   for (const Vertex steps : {3, 40, 150}) {
@@ -545,6 +549,7 @@ int main() {
     check<ClaimedForest<true>>(graph, "claimed with roots, staircase");
     check_order(graph);
     check<Turns>(graph, "in turns, staircase");
+    check<DepthFirst>(graph, "depth first, staircase");
     ++graphs;
   }
   std::printf("%d graphs, no race, every size right\n", graphs);

@@ -118,6 +118,16 @@ def test_thread_count() -> None:
     assert cpu.thread_count(np.int64(3), 0) == 3
 
 
+def test_threads_that_match_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two or three threads are slower than one, unless there is much to do."""
+    for processors, entries, wanted in [
+        (16, 1 << 17, 1), (16, 3 << 18, 1), (16, 1 << 20, 4), (16, 1 << 30, 16), (2, 1 << 24, 1), (2, 1 << 25, 2),
+    ]:  # fmt: skip
+        monkeypatch.setattr(cpu, "available_threads", lambda processors=processors: processors)
+        assert cpu.matching_threads(None, entries) == wanted
+    assert cpu.matching_threads(3, 1) == 3
+
+
 def test_solves_side_by_side() -> None:
     """The extension lets go of the interpreter, and shares nothing between calls."""
     graphs = [sp.random_array((2000, 2000), density=2e-3, rng=seed, format="csr") for seed in range(8)]

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from conftest import host, methods_on, put
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse.csgraph import structural_rank
 from oracles import Triple, first_fit, kuhn, random_graph
 
 import gmatch
@@ -332,11 +333,33 @@ def test_small_levels_that_grow(search: str, bfs: str, branches: int) -> None:
         assert len(levels) == 1
 
 
-def test_pothen_fan_is_serial() -> None:
-    graph = INSTANCES["complete"]
-    assert gmatch.max_matching(graph, method="pothen-fan", threads=8).stats["threads"] == 1
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+def test_threads_search_depth_first(threads: int) -> None:
+    """Trees of other threads are met while they grow, so a phase without a path may leave trees that are not dead."""
+    rng = np.random.default_rng(threads)
+    for case in range(60):
+        rows, columns = rng.integers(1, 300, 2)
+        entries = int(rng.integers(1, 4) * max(rows, columns))
+        at = rng.integers(0, rows, entries), rng.integers(0, columns, entries)
+        graph = sp.coo_array((np.ones(entries), at), shape=(rows, columns)).tocsr()
+        start = ("none", "cheap")[case % 2]
+        matching = gmatch.max_matching(graph, method="pothen-fan", initial=start, threads=threads, certify=True)
+        assert matching.size == structural_rank(graph)
+        assert matching.stats["threads"] == threads and matching.stats["depth_first"] == matching.stats["phases"]
     with pytest.raises(gmatch.InvalidInput, match="^threads must be"):
-        gmatch.max_matching(graph, method="pothen-fan", threads=0)
+        gmatch.max_matching(INSTANCES["complete"], method="pothen-fan", threads=0)
+
+
+def test_a_first_fit_of_threads_gives_up_where_they_displace_each_other() -> None:
+    """Each row takes the column that the next row would take: one displaced row displaces all after it."""
+    rows = 1 << 16
+    row = np.repeat(np.arange(rows), 3)
+    column = np.minimum(np.arange(rows)[:, None] + np.arange(3), rows - 1)
+    graph = sp.coo_array((np.ones(3 * rows), (row, column.ravel())), shape=(rows, rows)).tocsr()
+    expected = gmatch.max_matching(graph, initial="cheap", threads=1)
+    for _ in range(3):
+        matching = gmatch.max_matching(graph, initial="cheap", threads=8, certify=True)
+        assert matching.stats["start_size"] == expected.stats["start_size"] == rows
 
 
 def test_given_start(device: str) -> None:

@@ -40,9 +40,11 @@ if TYPE_CHECKING:
 NAME: Device = "cpu"
 # More threads than this are refused: no host has them, and a mistaken number would use up its memory.
 MAX_THREADS = 1024
-# With fewer entries a thread, the barrier of each level costs more than a small level
-# (benchmarks/log/cardinality_host.md).
-ENTRIES_PER_THREAD = 1 << 24
+# Entries of a graph for each thread that matches it. Fewer than FEWEST_THREADS take up to 1.5 times as long as one thread
+# unless a graph has MANY_ENTRIES (benchmarks/log/cardinality_host.md, "All processors of a host").
+ENTRIES_PER_THREAD, FEWEST_THREADS, MANY_ENTRIES = 1 << 18, 4, 1 << 25
+# Entries for each thread of arrays that are checked once.
+CHECKED_PER_THREAD = 1 << 24
 # Entries of a batch for each thread; csrc/bindings/small_batches.cpp has the number for small problems. See
 # benchmarks/log/small_calls.md, "Batches in one call of the extension". Other numbers were not measured.
 BATCH_ENTRIES_PER_THREAD = 1 << 16
@@ -63,7 +65,7 @@ def available_threads() -> int:
 def thread_count(threads: int | None, entries: int) -> int:
     """The threads to start: as asked, or as many as there is work for."""
     if threads is None:
-        return 1 if entries < 2 * ENTRIES_PER_THREAD else min(available_threads(), entries // ENTRIES_PER_THREAD)
+        return 1 if entries < 2 * CHECKED_PER_THREAD else min(available_threads(), entries // CHECKED_PER_THREAD)
     if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or not 1 <= threads <= MAX_THREADS:
         raise InvalidInput(f"threads must be an integer from 1 to {MAX_THREADS}, or None; got {threads!r}")
     return int(threads)
@@ -81,6 +83,14 @@ def reading_threads(threads: int | None, costs: int) -> int:
     return thread_count(threads, 0)
 
 
+def matching_threads(threads: int | None, entries: int) -> int:
+    """The threads that match a graph: as asked, or as many as there is work for."""
+    if threads is not None:
+        return thread_count(threads, 0)
+    most = min(available_threads(), entries // ENTRIES_PER_THREAD)
+    return most if most >= FEWEST_THREADS or entries >= MANY_ENTRIES else 1
+
+
 def searching_threads(threads: int | None) -> int:
     """The threads of a search from all free rows at once: as asked, or one."""
     return 1 if threads is None else thread_count(threads, 0)
@@ -95,7 +105,7 @@ def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int
 def match(graph: BipartiteGraph, method: Method, start: int, row_match: Any, threads: int | None) -> Matched:
     """Runs `match_cardinality`."""
     rows, columns = graph.shape
-    team_size = thread_count(threads, graph.entries)
+    team_size = matching_threads(threads, graph.entries)
     # In one piece, which the system gives in large pages sooner than many small pieces.
     cells = np.empty(rows + columns + (columns + 3) // 4, np.int32)
     if row_match is None:
@@ -111,7 +121,7 @@ def match(graph: BipartiteGraph, method: Method, start: int, row_match: Any, thr
     elif isinstance(method, Mixed):
         report = _native.match_mixed(*arrays, team_size)
     else:
-        team_size, report = 1, _native.match_pothen_fan(*arrays)
+        report = _native.match_pothen_fan(*arrays, team_size)
     return Matched(row_match, col_match, reached, counters_by_name(report, journal, "host", team_size))
 
 

@@ -176,13 +176,15 @@ class PothenFan(AnyMethod):
 
     Each row first looks for a free column, going on where its last look ended (lookahead); columns are scanned forwards
     and backwards in alternate phases (fairness); a failed search that met no other one of its phase leaves a dead tree,
-    which nobody searches again. Serial, on the CPU. O(phases * entries) work.
+    which nobody searches again. The threads of the call take free rows, one after the other, and claim the columns that
+    they visit (Azad et al. 2012, PPF+). On the CPU. O(phases * entries) work.
 
     References
     ----------
     Pothen, Fan, "Computing the block triangular form of a sparse matrix", ACM Transactions on Mathematical Software 16
     (1990), 303-324. Duff, Kaya, Ucar, "Design, implementation, and analysis of maximum transversal algorithms", ACM
-    Transactions on Mathematical Software 38 (2011), 13:1-13:31.
+    Transactions on Mathematical Software 38 (2011), 13:1-13:31. Azad, Halappanavar, Rajamanickam, Boman, Khan, Pothen,
+    "Multithreaded algorithms for maximum matching in bipartite graphs", IPDPS 2012, 860-872.
 
     Examples
     --------
@@ -208,8 +210,8 @@ class Mixed(AnyMethod):
     whose first fit drifted), and depth-first search on others (random graphs of few entries a row); rarely both do.
     `Claims` has the first turn if the start left little to be found, or if the graph is large; mostly it needs no other
     turn. Otherwise `PothenFan` has the first turn: a trial that takes one to three passes over the graph, except on
-    small graphs. ``stats["depth_first"]`` counts the phases of `PothenFan`. They are serial; the other phases share the
-    threads of the call. O(phases * entries) work, and at most log2(rows) + 3 phases a turn, except in the trial.
+    small graphs. ``stats["depth_first"]`` counts the phases of `PothenFan`. All phases share the threads of the call.
+    O(phases * entries) work, and at most log2(rows) + 3 phases a turn, except in the trial.
 
     Examples
     --------

@@ -14,9 +14,9 @@ namespace {
 template <class Offset, class Column>
 nb::tuple match_pothen_fan(Array<const Offset> offsets, Array<const Column> columns, int num_columns,
                            Array<Vertex> row_match, Array<Vertex> col_match, Array<std::uint8_t> reached,
-                           Array<Vertex> levels, Array<Vertex> augmentations, int start) {
+                           Array<Vertex> levels, Array<Vertex> augmentations, int start, int threads) {
   GraphCall call(offsets, columns, num_columns, row_match, col_match, reached, levels, augmentations, start);
-  return call.run(pothen_fan_workspace_size(call.edges, call.task), 1,
+  return call.run(pothen_fan_workspace_size(call.edges, call.task), threads,
                   [&](HostTeam& team) { match_by_pothen_fan(team, call.edges, call.task); });
 }
 
@@ -25,9 +25,8 @@ nb::tuple match_mixed(Array<const Offset> offsets, Array<const Column> columns, 
                       Array<Vertex> row_match, Array<Vertex> col_match, Array<std::uint8_t> reached,
                       Array<Vertex> levels, Array<Vertex> augmentations, int start, int threads) {
   GraphCall call(offsets, columns, num_columns, row_match, col_match, reached, levels, augmentations, start);
-  bool proven = false;
   return call.run(mixed_workspace_size(call.edges, call.task), threads,
-                  [&](HostTeam& team) { match_in_turns(team, call.edges, call.task, proven); });
+                  [&](HostTeam& team) { match_in_turns(team, call.edges, call.task); });
 }
 
 // The answer of match_small, in one piece of memory. Python takes it apart when a field is asked for.
@@ -77,8 +76,7 @@ bool match_small(Array<const std::int32_t> given_offsets, Array<const std::int32
             false};
   const std::unique_ptr<char[]> workspace(new char[mixed_workspace_size(edges, task)]);
   task.workspace = workspace.get();
-  bool proven = false;
-  match_in_turns(team, edges, task, proven);
+  match_in_turns(team, edges, task);
   return true;
 }
 
@@ -86,7 +84,7 @@ template <class Offset, class Column>
 void define_for(nb::module_& m) {
   m.def("match_pothen_fan", &match_pothen_fan<Offset, Column>, "offsets"_a.noconvert(), "columns"_a.noconvert(),
         "num_columns"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "reached"_a.noconvert(),
-        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a);
+        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "threads"_a);
   m.def("match_mixed", &match_mixed<Offset, Column>, "offsets"_a.noconvert(), "columns"_a.noconvert(),
         "num_columns"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "reached"_a.noconvert(),
         "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "threads"_a);

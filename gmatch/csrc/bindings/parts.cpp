@@ -38,8 +38,7 @@ Cover smallest_cover(const CsrEdges<Count, Vertex>& edges, int threads) {
             false};
   const auto workspace = in_large_pages(mixed_workspace_size(edges, task));
   task.workspace = workspace.get();
-  bool proven = false;
-  run_on_host(threads, [&](HostTeam& team) { match_in_turns(team, edges, task, proven); });
+  run_on_host(threads, [&](HostTeam& team) { match_in_turns(team, edges, task); });
   for (Count row = 0; row < rows; ++row) cover.rows[row] = row_match[row] != NONE && !cover.columns[row_match[row]];
   return cover;
 }

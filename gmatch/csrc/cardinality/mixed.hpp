@@ -55,9 +55,8 @@ Count entries_depth_first(const Edges& edges, const Task& task) {
   return entries <= 1 << 21 ? 2 * entries : entries;
 }
 
-// Rank 0 alone searches depth first. `proven`, which the team shares, says whether that was the last search.
 template <class Offset, class Column>
-void match_in_turns(HostTeam& team, CsrEdges<Offset, Column> edges, const Task& task, bool& proven) {
+void match_in_turns(HostTeam& team, CsrEdges<Offset, Column> edges, const Task& task) {
   Steps<HostTeam> steps(team, *task.progress);
   if (!begin_matching(steps, edges, task)) return;
   Workspace workspace(task.workspace);
@@ -75,12 +74,11 @@ void match_in_turns(HostTeam& team, CsrEdges<Offset, Column> edges, const Task& 
       return report_matching(team, forest, task);
     }
     team.sync();  // all counts of the turn are in
-    if (team.rank() == 0) {
-      if (first_turn) depth_first.begin();
-      const bool is_tried = !breadth_first && first_budget < NO_BUDGET;
-      proven = is_tried ? depth_first.run(task, NeverStop{}, first_budget) : depth_first.run(task, Patience{});
-    }
-    team.sync();
+    if (first_turn) depth_first.begin(team);
+    const bool is_tried = !breadth_first && first_budget < NO_BUDGET;
+    const bool proven =
+        is_tried ? depth_first.run(team, task, NeverStop{}, first_budget) : depth_first.run(team, task, Patience{});
+    team.sync();  // as above
     if (proven) return report_matching(team, depth_first, task);
   }
 }

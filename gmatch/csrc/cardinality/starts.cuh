@@ -112,27 +112,26 @@ template <class Edges, class Order>
 struct CheapMatching {
   Matching matching;
   Edges edges;
-  Count* held;  // [num_columns] the proposal that a column holds, or NOBODY's
+  Count* held;      // [num_columns] the proposal that a column holds, or NOBODY's
+  Count* given_up;  // [1]           whether a thread has given up
 
-  DEVICE void carve(Workspace& workspace) { held = workspace.take<Count>(matching.num_columns); }
+  DEVICE void carve(Workspace& workspace) {
+    held = workspace.take<Count>(matching.num_columns);
+    given_up = workspace.take<Count>(1);
+  }
 
   template <class Team>
   DEVICE void run(Steps<Team>& steps) const {
     Team& team = steps.team;
     if constexpr (Order::IS_STORED && Team::SMALL_STEP > 0) {
-      // One thread without proposals is faster than few threads with proposals.
-      if (team.size() <= FEW_THREADS) {
+      // One thread without proposals is faster than few threads with proposals, and than threads that displace each other.
+      if (team.size() <= FEW_THREADS || !settle_all(team, FewProposals{})) {
         if (team.rank() == 0) fit_one_by_one(team.team_of_one());
         return team.sync();
       }
+    } else {
+      settle_all(team, AnyProposals{});
     }
-    team.each(matching.num_columns, [&](Count column) { held[column] = NOBODY; });
-    team.each(matching.num_rows, [&](Count row) { matching.row_match[row] = NONE; });
-    team.sync();
-    Order::each_row(team, matching.num_rows, [&](Count row) {
-      settle(team, first_proposal(static_cast<Vertex>(row)));
-    });
-    team.sync();
     team.each(matching.num_columns, [&](Count column) {
       const Vertex turn = turn_of(held[column]);
       const Vertex row = turn == LAST_VERTEX ? NONE : Order::row_at(turn);
@@ -144,8 +143,7 @@ struct CheapMatching {
 
  private:
   // In a team of up to 4 threads one thread fits all rows, without proposals. Two threads with proposals took 3 to 6 times as
-  // long: benchmarks/log/cardinality_host.md, "One thread of up to four does the first fit". Not measured with more than two
-  // threads.
+  // long: benchmarks/log/cardinality_host.md, "One thread of up to four does the first fit".
   static constexpr int FEW_THREADS = 4;
   static constexpr int TURN_BITS = 31, TRIES_BITS = 28;
   // A row that has tried this many columns stays free, and the search will match it.
@@ -163,6 +161,41 @@ struct CheapMatching {
   static DEVICE Count place_of(Count proposal) { return proposal >> TRIES_BITS; }  // of its row in the order of rows
   static DEVICE Vertex turn_of(Count proposal) { return static_cast<Vertex>(place_of(proposal) & LAST_VERTEX); }
   static DEVICE Count tries_of(Count proposal) { return proposal & MOST_TRIES; }
+
+  // How many proposals a thread makes before it gives up. Where rows are numbered along a mesh of many entries a row, a displaced
+  // row displaces the next one, and so on, through the rows of other threads: a thread made 33 proposals for each row of its
+  // share. On all other graphs it made at most 3.3: benchmarks/log/cardinality_host.md, "All processors of a host".
+  struct FewProposals {
+    static constexpr bool END = true;
+    static constexpr Count OF_A_ROW = 4, AT_FIRST = 4096;
+
+    Count left = AT_FIRST;
+
+    DEVICE void begin_row() { left += OF_A_ROW; }
+    DEVICE bool are_made() { return left-- <= 0; }
+  };
+  struct AnyProposals {
+    static constexpr bool END = false;
+
+    DEVICE void begin_row() {}
+    DEVICE bool are_made() { return false; }
+  };
+
+  // All rows find their columns, unless a thread gives up. Returns whether they have.
+  template <class Team, class Proposals>
+  DEVICE bool settle_all(Team& team, Proposals proposals) const {
+    team.each(matching.num_columns, [&](Count column) { held[column] = NOBODY; });
+    team.each(matching.num_rows, [&](Count row) { matching.row_match[row] = NONE; });
+    if (team.rank() == 0) *given_up = 0;
+    team.sync();
+    Order::each_row(team, matching.num_rows, [&](Count row) {
+      if (Proposals::END && team.read(given_up) != 0) return;
+      proposals.begin_row();
+      if (!settle(team, first_proposal(static_cast<Vertex>(row)), proposals)) team.write(given_up, Count{1});
+    });
+    team.sync();
+    return !Proposals::END || team.read(given_up) == 0;
+  }
 
   // One thread that takes the rows in their turns displaces no row.
   template <class Team>
@@ -188,11 +221,15 @@ struct CheapMatching {
     }
   }
 
-  // Finds a column for a row, then for the row that it displaced, and so on. (A row whose turn is nobody's is left out:
-  // it stays free, and the search will match it.)
-  template <class Team>
-  DEVICE void settle(const Team& team, Count last) const {
-    while (turn_of(last) != LAST_VERTEX) last = propose(team, last);
+  // Finds a column for a row, then for the row that it displaced, and so on; returns false if it gives up. (A row whose
+  // turn is nobody's is left out: it stays free, and the search will match it.)
+  template <class Team, class Proposals>
+  DEVICE bool settle(const Team& team, Count last, Proposals& proposals) const {
+    while (turn_of(last) != LAST_VERTEX) {
+      if (proposals.are_made()) return false;
+      last = propose(team, last);
+    }
+    return true;
   }
 
   // Goes on for a row from its last proposal, and reads several columns at once. Returns the last proposal of the row that
