@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -41,3 +42,12 @@ def may_round(array: Any, dtype: np.dtype[Any]) -> bool:
     if dtype.kind != "f" or array.dtype != np.int64 or not array.size:
         return False
     return max(-int(array.min()), int(array.max())) > EXACT_IN_FLOAT64
+
+
+@cache
+def stored_as(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], str]:
+    """The type by which the extension takes entries, and the name of theirs. NumPy makes a name in a microsecond.
+
+    They are integers of as many bits if NumPy lacks the type. The extension knows no types of other packages.
+    """
+    return dtype if hasattr(np, dtype.name) else np.dtype(f"u{dtype.itemsize}"), dtype.name

@@ -11,10 +11,11 @@ from scipy.optimize import linear_sum_assignment
 import gmatch
 from gmatch import _native
 from gmatch.assignment.lap import AssignmentStart
-from gmatch.backends import cpu, launch
-from gmatch.backends.layouts import Layout
+from gmatch.backends import cpu
 from gmatch.datasets import costs as families
+from gmatch.layouts import Layout
 from gmatch.methods import SerialCore
+from gmatch.programs import launch
 
 N = 300
 RNG = np.random.default_rng(0)

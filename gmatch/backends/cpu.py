@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .. import _native
 from ..arrays import Device
+from ..devices.cpu import ENTRIES_PER_THREAD, available_threads
 from ..errors import InvalidInput
+from ..layouts import BATCH_PROBLEM, REPORT, numbers_of
 from ..methods import (
     FEW_ROWS_ON_CPU,
     JV,
@@ -27,7 +28,7 @@ from ..methods import (
     assignment_method_of,
 )
 from ..result import ExactDuals, Tier
-from .layouts import BATCH_PROBLEM, REPORT, numbers_of
+from ..types import stored_as
 from .protocol import Assigned, AssignedBatch, AssignmentStart, Cover, Matched, Start, Vectors
 
 if TYPE_CHECKING:
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
 NAME: Device = "cpu"
 # More threads than this are refused: no host has them, and a mistaken number would use up its memory.
 MAX_THREADS = 1024
-# With fewer entries a thread, the barrier of each level costs more than a small level
-# (benchmarks/log/cardinality_host.md).
-ENTRIES_PER_THREAD = 1 << 24
 # Entries of a batch for each thread; csrc/bindings/small_batches.cpp has the number for small problems. See
 # benchmarks/log/small_calls.md, "Batches in one call of the extension". Other numbers were not measured.
 BATCH_ENTRIES_PER_THREAD = 1 << 16
@@ -53,49 +51,29 @@ CORE_STEPS = tuple(numbers_of("CoreStep"))
 TIER_OUTCOMES = tuple(numbers_of("TierOutcome"))
 
 
-def available_threads() -> int:
-    """The processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def thread_count(threads: int | None, entries: int) -> int:
-    """The threads to start: as asked, or as many as there is work for."""
-    if threads is None:
-        return 1 if entries < 2 * ENTRIES_PER_THREAD else min(available_threads(), entries // ENTRIES_PER_THREAD)
-    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or not 1 <= threads <= MAX_THREADS:
-        raise InvalidInput(f"threads must be an integer from 1 to {MAX_THREADS}, or None; got {threads!r}")
-    return int(threads)
-
-
 def check_threads(threads: int | None) -> None:
     """Raises `InvalidInput` if `threads` is no number of threads."""
-    thread_count(threads, 0)
+    is_number = isinstance(threads, int | np.integer) and not isinstance(threads, bool)
+    if threads is not None and not (is_number and 1 <= threads <= MAX_THREADS):
+        raise InvalidInput(f"threads must be an integer from 1 to {MAX_THREADS}, or None; got {threads!r}")
 
 
-def reading_threads(threads: int | None, costs: int) -> int:
-    """The threads that read a matrix of `costs` entries: as asked, or as many as there is work for."""
-    if threads is None:
-        return max(1, min(available_threads(), costs // COSTS_PER_THREAD))
-    return thread_count(threads, 0)
+def thread_count(threads: int | None, work: int) -> int:
+    """The threads to start: as asked, or one for each unit of work, if there are as many processors."""
+    if threads is not None:
+        return int(threads)
+    return 1 if work < 2 else min(available_threads(), work)
 
 
-def searching_threads(threads: int | None) -> int:
-    """The threads of a search from all free rows at once: as asked, or one."""
-    return 1 if threads is None else thread_count(threads, 0)
-
-
-def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
-    """What the arrays of a graph hold: see `Inspection` in csrc/cardinality/sparse_rows.cuh."""
-    seen: tuple[int, int, int, int] = _native.inspect(indptr, indices, columns, thread_count(None, len(indices)))
-    return seen
+def threads_of_graph(threads: int | None, entries: int) -> int:
+    """The threads of a search in a graph."""
+    return thread_count(threads, entries // ENTRIES_PER_THREAD)
 
 
 def match(graph: BipartiteGraph, method: Method, start: int, row_match: Any, threads: int | None) -> Matched:
     """Runs `match_cardinality`."""
     rows, columns = graph.shape
-    team_size = thread_count(threads, graph.entries)
+    team_size = threads_of_graph(threads, graph.entries)
     # In one piece, which the system gives in large pages sooner than many small pieces.
     cells = np.empty(rows + columns + (columns + 3) // 4, np.int32)
     if row_match is None:
@@ -148,27 +126,8 @@ def steps_by_name(trace: Any) -> list[str]:
     return [CORE_STEPS[step] for step in trace[1 : 1 + trace[0]]]
 
 
-@cache
-def _bits_and_name_of(dtype: np.dtype[Any]) -> tuple[str | None, str]:
-    """Integers of as many bits, unless NumPy has the type itself, and the name. NumPy makes a name in a microsecond."""
-    return None if hasattr(np, dtype.name) else f"u{dtype.itemsize}", dtype.name
-
-
-def bits_and_type(array: Any) -> tuple[Any, str]:
-    """The array as the extension takes it, and the name of its type. The extension knows no types of other packages."""
-    bits, name = _bits_and_name_of(array.dtype)
-    return array if bits is None else array.view(bits), name
-
-
-def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
-    """The lowest and the highest finite entry, and whether the matrix holds NaN, +inf, -inf, and integers only."""
-    seen = _native.inspect_costs(*bits_and_type(array), thread_count(None, array.size))
-    return *seen, array.dtype.kind in "iu"
-
-
 def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """Runs a method of assignment."""
-    thread_count(threads, 0)
     found = DENSE_PROGRAMS[type(method)](costs, method, start, threads)
     found.counters["entries"] = costs.array[np.arange(len(found.row_match)), found.row_match]
     return found
@@ -189,7 +148,8 @@ def _for_serial_search(costs: DenseCosts | SparseCosts, start: Start) -> Start:
 
 
 def _arguments(costs: DenseCosts) -> tuple[Any, str, bool, Any]:
-    return *bits_and_type(costs.array), costs.maximize, costs.limit
+    bits, name = stored_as(costs.array.dtype)
+    return costs.array.view(bits), name, costs.maximize, costs.limit
 
 
 def _assign_jv(costs: DenseCosts, method: JV, start: Start, threads: int | None) -> Assigned:
@@ -260,7 +220,7 @@ def exact_duals(words: bytes, rows: int, columns: int) -> ExactDuals:
 
 
 def _assign_serial_core(costs: DenseCosts, method: Core, start: Start, threads: int | None) -> Assigned:
-    start, team_size = _for_serial_search(costs, start), reading_threads(threads, costs.array.size)
+    start, team_size = _for_serial_search(costs, start), thread_count(threads, costs.array.size // COSTS_PER_THREAD)
     vectors, may_begin_in_matrix = _vectors(costs, start), isinstance(method, SerialCore)
     counters = dict(
         _native.assign_core_jv(
@@ -273,7 +233,7 @@ def _assign_serial_core(costs: DenseCosts, method: Core, start: Start, threads: 
 
 
 def _assign_core(costs: DenseCosts, method: Core, start: Start, threads: int | None) -> Assigned:
-    team_size = searching_threads(threads)
+    team_size = thread_count(threads, 1)
     if team_size == 1:
         return _assign_serial_core(costs, method, start, threads)
     program = partial(_native.assign_by_core, *_arguments(costs))
@@ -283,12 +243,12 @@ def _assign_core(costs: DenseCosts, method: Core, start: Start, threads: int | N
 def _assign_by_slacks(costs: DenseCosts, method: Munkres, start: Start, threads: int | None) -> Assigned:
     slacks = np.empty(costs.array.size, costs.slack_type())
     program = partial(_native.assign_by_slacks, costs.array, costs.maximize, costs.limit)
-    return _search(program, costs, method, start, (method.rung, slacks, searching_threads(threads)))
+    return _search(program, costs, method, start, (method.rung, slacks, thread_count(threads, 1)))
 
 
 def _assign_by_search(costs: DenseCosts, method: Tree | Classical, start: Start, threads: int | None) -> Assigned:
     program, classical = partial(_native.assign_by_search, *_arguments(costs)), isinstance(method, Classical)
-    return _search(program, costs, method, start, (classical, method.many_paths, searching_threads(threads)))
+    return _search(program, costs, method, start, (classical, method.many_paths, thread_count(threads, 1)))
 
 
 def _search(program: Any, costs: DenseCosts, method: Any, start: Start, last: tuple[Any, ...]) -> Assigned:
@@ -329,14 +289,9 @@ def assign_batch(
     batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None, drops: bool = False
 ) -> AssignedBatch:
     """Runs a method on every problem, one thread each. Drops no pairs."""
-    entries = int(batch.shapes.prod(axis=1).sum())
-    wanted = (
-        thread_count(threads, 0)
-        if threads is not None
-        else min(available_threads(), entries // BATCH_ENTRIES_PER_THREAD)
-    )
     problems, rows, columns = batch.shape
-    team_size = max(1, min(wanted, problems))
+    entries = int(batch.shapes.prod(axis=1).sum())
+    team_size = max(1, min(thread_count(threads, entries // BATCH_ENTRIES_PER_THREAD), problems))
     row_match, col_match = np.full((problems, rows), -1, np.int32), np.full((problems, columns), -1, np.int32)
     u, v = np.zeros((problems, rows), batch.dual_type), np.zeros((problems, columns), batch.dual_type)
     pair_costs = np.zeros((problems, rows), batch.array.dtype)
@@ -357,34 +312,20 @@ def counters_of(reports: Any) -> dict[str, Any]:
     return counters
 
 
-def has_duplicates(indptr: Any, indices: Any, columns: int) -> bool:
-    """Whether a row has two entries in one column."""
-    found: bool = _native.has_duplicates(indptr, indices, columns)
-    return found
-
-
-def find_entries(indptr: Any, indices: Any, columns: int, row_match: Any) -> Any:
-    """The position of the entry of each row's pair; -1 for pairs that are not stored, and rows without a pair."""
-    positions = np.empty(len(row_match), np.int64)
-    _native.find_entries(indptr, indices, columns, row_match, positions)
-    return positions
-
-
 def assign_sparse(costs: SparseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """As `assign`, for sparse costs."""
-    thread_count(threads, 0)
     return SPARSE_PROGRAMS[type(method)](costs, method, start, threads)
 
 
 def cover(costs: DenseCosts, threads: int | None) -> Cover:
     """A smallest vertex cover of the allowed pairs of floats."""
-    return Cover(*_native.cover_of_dense(*_arguments(costs)[:-1], partial(thread_count, threads)))
+    return Cover(*_native.cover_of_dense(*_arguments(costs)[:-1], partial(threads_of_graph, threads)))
 
 
 def cover_of_sparse(costs: SparseCosts, threads: int | None) -> Cover:
     """A smallest vertex cover of the allowed pairs."""
     arrays = costs.indptr, costs.indices, costs.data, costs.maximize
-    return Cover(*_native.cover_of_sparse(*arrays, max(costs.shape), partial(thread_count, threads)))
+    return Cover(*_native.cover_of_sparse(*arrays, max(costs.shape), partial(threads_of_graph, threads)))
 
 
 Bounds = tuple[int | float, int | float]
@@ -395,14 +336,14 @@ def parts(costs: DenseCosts, threads: int | None) -> tuple[Cover, list[tuple[Any
 
     The rows of the first part are the rows of the cover. The rows of the second part are the columns of the cover.
     """
-    found = cover(costs, threads)
-    made = []
+    found, made = cover(costs, threads), []
+    bits, name, *_ = _arguments(costs)
     for array, rows, columns in (
-        (costs.array, found.rows, found.other_columns), (costs.array.T, found.columns, found.other_rows)
+        (bits, found.rows, found.other_columns), (bits.T, found.columns, found.other_rows)
     ):  # fmt: skip
-        part = np.empty((len(rows), len(columns)), array.dtype)
-        bounds = _native.copy_part(*bits_and_type(array), costs.maximize, rows, columns, bits_and_type(part)[0])
-        made.append((part, bounds))
+        part = np.empty((len(rows), len(columns)), bits.dtype)
+        bounds = _native.copy_part(array, name, costs.maximize, rows, columns, part)
+        made.append((part.view(costs.array.dtype), bounds))
     return found, made
 
 
@@ -435,7 +376,7 @@ def _assign_sparse_jv(costs: SparseCosts, method: JV, start: Start, threads: int
 
 
 def _assign_sparse_tree(costs: SparseCosts, method: Tree, start: Start, threads: int | None) -> Assigned:
-    start, team_size = _for_serial_search(costs, start), searching_threads(threads)
+    start, team_size = _for_serial_search(costs, start), thread_count(threads, 1)
     vectors = _vectors(costs, start)
     levels, augmentations = journal = np.empty((2, min(costs.shape) + 1), np.int32)
     report = _native.assign_sparse_tree(

@@ -114,18 +114,6 @@ class Backend(Protocol):
     def check_threads(self, threads: int | None) -> None:
         """Raises `InvalidInput` for a number of threads that the backend cannot have."""
 
-    def inspect(self, indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
-        """What the arrays of a graph hold: see `Inspection` in csrc/cardinality/sparse_rows.cuh."""
-
-    def inspect_costs(self, array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
-        """The lowest and the highest finite entry; whether there are NaN, +inf, -inf; whether all are surely whole."""
-
-    def has_duplicates(self, indptr: Any, indices: Any, columns: int) -> bool:
-        """Whether a row may have two entries in one column."""
-
-    def find_entries(self, indptr: Any, indices: Any, columns: int, row_match: Any) -> Any:
-        """The position of the entry of each row's pair; -1 for pairs that are not stored, and rows without a pair."""
-
     def match(self, graph: BipartiteGraph, method: Any, start: int, row_match: Any, threads: int | None) -> Matched:
         """Runs `match_cardinality` of csrc; `row_match` is a given start, or None."""
 

@@ -204,7 +204,7 @@ class CopiedWindows(GivenWindows):
 
     def __init__(self, costs: Any) -> None:
         super().__init__(costs)
-        self._uploads = import_module("..backends.uploads", __package__).Uploads(costs.rows_together)
+        self._uploads = import_module("..devices.uploads", __package__).Uploads(costs.rows_together)
         self._coming: dict[int, Any] = {}
         self._one_at_a_time = Lock()
         self._dtype = costs.stored.newbyteorder("=")

@@ -1,7 +1,7 @@
 """Every program of a GPU, once. NVRTC, nvcc in CI, the emulator and the gauges walk this table.
 
-    python gmatch/backends/catalogue.py FOLDER                  # write NAME.cu for each program to compile, complete
-    python gmatch/backends/catalogue.py --each-once FOLDER      # fewer, which include their sources: for the emulator
+    python gmatch/programs/catalogue.py FOLDER                  # write NAME.cu for each program to compile, complete
+    python gmatch/programs/catalogue.py --each-once FOLDER      # fewer, which include their sources: for the emulator
 
 Prints a line for each program: its name and its source. The fewer programs of --each-once also have every word of the
 table. The script runs by itself: it needs only this file and csrc.
@@ -218,7 +218,7 @@ class Program:
         found = [variant for variant in self.variants if words.items() <= variant.words.items()]
         if len(found) != 1:
             raise LookupError(
-                f"{self.source}: expected words of one variant in gmatch/backends/catalogue.py, got {words}, of "
+                f"{self.source}: expected words of one variant in gmatch/programs/catalogue.py, got {words}, of "
                 f"{len(found)}; add what is to run there"
             )
         return found[0]

@@ -1,0 +1,50 @@
+"""What arrays of the host hold, by the compiled extension."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from .. import _native
+from ..types import stored_as
+
+# With fewer entries a thread, the barrier of each level costs more than a small level
+# (benchmarks/log/cardinality_host.md).
+ENTRIES_PER_THREAD = 1 << 24
+
+
+def available_threads() -> int:
+    """The processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def threads_for(entries: int) -> int:
+    """The threads that look at `entries` entries: as many as there are processors and work for."""
+    work = entries // ENTRIES_PER_THREAD
+    return 1 if work < 2 else min(available_threads(), work)
+
+
+def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
+    seen: tuple[int, int, int, int] = _native.inspect(indptr, indices, columns, threads_for(len(indices)))
+    return seen
+
+
+def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
+    bits, name = stored_as(array.dtype)
+    seen = _native.inspect_costs(array.view(bits), name, threads_for(array.size))
+    return *seen, array.dtype.kind in "iu"
+
+
+def has_duplicates(indptr: Any, indices: Any, columns: int) -> bool:
+    found: bool = _native.has_duplicates(indptr, indices, columns)
+    return found
+
+
+def find_entries(indptr: Any, indices: Any, columns: int, row_match: Any) -> Any:
+    positions = np.empty(len(row_match), np.int64)
+    _native.find_entries(indptr, indices, columns, row_match, positions)
+    return positions
