@@ -68,7 +68,7 @@ def verify_block(ranks: Ranks, cost: Any, assignment: Any) -> AssignmentCertific
         terms = Terms(assignment.maximize, assignment.cost_limit, assignment.forbid_nan, claims)
         block = block_of(ranks, cost, terms)
         row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
-        check_mates(np, row_match, col_match, block.shape)
+        check_mates(row_match, col_match, block.shape)
         values = _checked_pairs(ranks, block, row_match, assignment)
         costs: Any = block  # the proof asks no more of the costs than a block has
         u, v = checked_duals(np, assignment, costs)

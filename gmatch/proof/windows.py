@@ -72,7 +72,7 @@ def _verified(checked: CheckedWindows, assignment: Assignment) -> AssignmentCert
     if assignment.cover is not None or assignment.exact is not None:
         raise CertificateError("costs by windows have no exact duals and no cover; got some")
     row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
-    check_mates(np, row_match, col_match, checked.shape)
+    check_mates(row_match, col_match, checked.shape)
     u, v = checked_duals(np, assignment, checked)
     pair_costs = claimed_pairs(checked, row_match, assignment)
     tolerance = tolerance_of(checked, u, v, pair_costs)
