@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import all_others, mover_to
 from ..backends import cpu
-from ..backends.protocol import Cover
+from ..backends.protocol import Cover, add_counters
 from ..cardinality.matching import largest_matching
 from ..errors import Infeasible, changed
 from ..problems.dense import DenseCosts
@@ -104,7 +104,7 @@ def joined(costs: Costs, solution: Solution, parts: list[Part], found: list[Solu
         if entries is not None:
             entries[rows] = one.entries
     return solution._replace(
-        counters=cpu.add_counters(solution.counters, *(one.counters for one in found)), status=Status.PARTIAL,
+        counters=add_counters(solution.counters, *(one.counters for one in found)), status=Status.PARTIAL,
         entries=None if entries is None else entries[row_match >= 0], exact=_exact_duals(costs, solution, parts, found),
     )  # fmt: skip
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..arrays import namespace
 from ..backends import cpu
-from ..backends.protocol import Vectors
+from ..backends.protocol import Vectors, add_counters
 from ..errors import InvalidInput, changed
 from ..methods import JV
 from ..problems.dense import DenseCosts
@@ -92,7 +92,7 @@ def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> Solved
         return costs, solution, solution
     if outcome == "open":
         return None
-    counters = cpu.add_counters(solution.counters, counters)
+    counters = add_counters(solution.counters, counters)
     return _in_tiers(costs, solution._replace(**copies._asdict(), entries=None, exact=exact, counters=counters), rests)
 
 
@@ -240,4 +240,4 @@ def _both(counters: dict[str, Any], found: Solution) -> dict[str, Any]:
     """What all runs counted together; the size of the start is the last run's."""
     if not counters:
         return found.counters
-    return cpu.add_counters(counters, found.counters) | {"start_size": found.counters["start_size"]}
+    return add_counters(counters, found.counters) | {"start_size": found.counters["start_size"]}

@@ -108,19 +108,6 @@ def counters_of_assignment(report: Any, journal: Any, team: str, threads: int) -
     return counters if len(report) == fields else counters | {"trace": steps_by_name(report[fields:])}
 
 
-def add_counters(counters: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
-    """What several runs counted together."""
-    for more in others:
-        threads = max(counters["threads"], more["threads"])
-        added = {
-            name: value + more.get(name, type(value)())
-            for name, value in counters.items()
-            if isinstance(value, int | list)
-        }
-        counters = counters | added | {"threads": threads}
-    return counters
-
-
 def steps_by_name(trace: Any) -> list[str]:
     """The steps in a `CoreTrace` of csrc: their number, and then each."""
     return [CORE_STEPS[step] for step in trace[1 : 1 + trace[0]]]
@@ -254,9 +241,10 @@ def _assign_by_search(costs: DenseCosts, method: Tree | Classical, start: Start,
 def _search(program: Any, costs: DenseCosts, method: Any, start: Start, last: tuple[Any, ...]) -> Assigned:
     """Runs a program of the search, which has its costs; its `last` arguments end with the number of threads."""
     vectors = _vectors(costs, start)
-    levels, augmentations = journal = np.empty((2, journal_length(method, len(vectors[0]))), np.int32)
+    levels, augmentations = journal = np.empty((2, (len(vectors.row_match) + 1) * method.most_searches), np.int32)
     report = program(*vectors, levels, augmentations, start.kind, start.v is not None, *last)
-    return Assigned(*vectors, counters_of_assignment(report, journal_of(method, journal), "host", last[-1]))
+    known = journal if method.one_launch else journal[:, :0]
+    return Assigned(*vectors, counters_of_assignment(report, known, "host", last[-1]))
 
 
 DENSE_PROGRAMS: dict[type, Callable[..., Assigned]] = {
@@ -268,16 +256,6 @@ DENSE_PROGRAMS: dict[type, Callable[..., Assigned]] = {
     Tree: _assign_by_search,
     Classical: _assign_by_search,
 }
-
-
-def journal_length(method: AssignmentMethod, rows: int) -> int:
-    """How many phases there can be."""
-    return (rows + 1) * (_native.MOST_REPRICINGS + 2 if type(method) is Core else 1)
-
-
-def journal_of(method: AssignmentMethod, journal: Any) -> Any:
-    """What is known of each phase: nothing if each search has a launch of its own."""
-    return journal if method.one_launch else journal[:, :0]
 
 
 BATCH_PROGRAMS: dict[type, str] = {

@@ -35,8 +35,8 @@ from ..programs.entry_points import (
     resident_blocks,
 )
 from ..programs.launch import CORE_REPORT_SIZE, REPORT_SIZE, SIZE, Launch, Vectors, Words, first_layout, on_host
-from .cpu import add_counters, counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
-from .protocol import Assigned, AssignedBatch, AssignmentStart, Matched, Start
+from .cpu import counters_by_name, counters_of, counters_of_assignment
+from .protocol import Assigned, AssignedBatch, AssignmentStart, Matched, Start, add_counters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -163,7 +163,7 @@ def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_leve
         )
         program, words, report_size, runs = DENSE_PROGRAMS[type(method)]
         launch = Launch(
-            journal_length(method, rows),
+            (rows + 1) * method.most_searches,
             WORKSPACE_SIZES[program](rows, columns, blocks * block_size, cost=cost, **words), report_size,
         )  # fmt: skip
         task = _assignment_task(vectors, launch, start, method.many_paths, most_levels)
@@ -178,7 +178,8 @@ def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_leve
             row_match, col_match, u, v = vectors.arrays()
             entries = entries_of_pairs(costs.array, row_match, device.id)
             report, journal = launch.read()
-            counters = counters_of_assignment(report, journal_of(method, journal), team, blocks * block_size)
+            known = journal if method.one_launch else NO_JOURNAL
+            counters = counters_of_assignment(report, known, team, blocks * block_size)
             if counters.get("trace", ["done"])[-1] != "bound":
                 break
     return Assigned(row_match, col_match, u, v, counters | {"entries": entries, "code": kernel.origin})

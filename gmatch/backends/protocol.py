@@ -62,6 +62,19 @@ class Assigned(NamedTuple):
         return Assigned(self.col_match, self.row_match, self.v, self.u, self.counters)
 
 
+def add_counters(counters: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
+    """What several runs counted together."""
+    for more in others:
+        threads = max(counters["threads"], more["threads"])
+        added = {
+            name: value + more.get(name, type(value)())
+            for name, value in counters.items()
+            if isinstance(value, int | list)
+        }
+        counters = counters | added | {"threads": threads}
+    return counters
+
+
 class AssignedBatch(NamedTuple):
     """What a program finds for a batch: arrays with a row for each problem, padded with -1 and 0.
 
