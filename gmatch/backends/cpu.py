@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -115,7 +115,7 @@ def steps_by_name(trace: Any) -> list[str]:
 
 def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """Runs a method of assignment."""
-    found = DENSE_PROGRAMS[type(method)](costs, method, start, threads)
+    found = PROGRAMS_OF[type(method)].dense(costs, method, start, threads)
     found.counters["entries"] = costs.array[np.arange(len(found.row_match)), found.row_match]
     return found
 
@@ -208,10 +208,10 @@ def exact_duals(words: bytes, rows: int, columns: int) -> ExactDuals:
 
 def _assign_serial_core(costs: DenseCosts, method: Core, start: Start, threads: int | None) -> Assigned:
     start, team_size = _for_serial_search(costs, start), thread_count(threads, costs.array.size // COSTS_PER_THREAD)
-    vectors, may_begin_in_matrix = _vectors(costs, start), isinstance(method, SerialCore)
+    vectors = _vectors(costs, start)
     counters = dict(
         _native.assign_core_jv(
-            *_arguments(costs), costs.lowest, costs.highest, *vectors, start.v is not None, may_begin_in_matrix,
+            *_arguments(costs), costs.lowest, costs.highest, *vectors, start.v is not None, method.may_begin_in_matrix,
             team_size,
         )
     )  # fmt: skip
@@ -247,22 +247,6 @@ def _search(program: Any, costs: DenseCosts, method: Any, start: Start, last: tu
     return Assigned(*vectors, counters_of_assignment(report, known, "host", last[-1]))
 
 
-DENSE_PROGRAMS: dict[type, Callable[..., Assigned]] = {
-    JV: _assign_jv,
-    SparseJV: _assign_jv,
-    SerialCore: _assign_serial_core,
-    Core: _assign_core,
-    Munkres: _assign_by_slacks,
-    Tree: _assign_by_search,
-    Classical: _assign_by_search,
-}
-
-
-BATCH_PROGRAMS: dict[type, str] = {
-    JV: "jv", SparseJV: "jv", SerialCore: "core", Classical: "classical", Tree: "tree",
-}  # fmt: skip
-
-
 def assign_batch(
     batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None, drops: bool = False
 ) -> AssignedBatch:
@@ -276,7 +260,7 @@ def assign_batch(
     layout = batch.layout().view(np.int64).reshape(problems, BATCH_PROBLEM.size // 8)  # words
     reports = _native.assign_batch(
         layout, batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match,
-        col_match, u, v, pair_costs, BATCH_PROGRAMS[type(method)], start, method.many_paths,
+        col_match, u, v, pair_costs, PROGRAMS_OF[type(method)].batch, start, method.many_paths,
         FEW_ROWS_ON_CPU[batch.dual_type], team_size,
     )  # fmt: skip
     counters = counters_of(reports) | {"team": "host", "threads": team_size}
@@ -292,7 +276,8 @@ def counters_of(reports: Any) -> dict[str, Any]:
 
 def assign_sparse(costs: SparseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """As `assign`, for sparse costs."""
-    return SPARSE_PROGRAMS[type(method)](costs, method, start, threads)
+    found: Assigned = PROGRAMS_OF[type(method)].sparse(costs, method, start, threads)
+    return found
 
 
 def cover(costs: DenseCosts, threads: int | None) -> Cover:
@@ -364,13 +349,6 @@ def _assign_sparse_tree(costs: SparseCosts, method: Tree, start: Start, threads:
     return Assigned(*vectors, counters_of_assignment(report, journal, "host", team_size))
 
 
-SPARSE_PROGRAMS: dict[type, Callable[..., Assigned]] = {
-    SparseJV: _assign_where_faster,
-    JV: _assign_sparse_jv,
-    Tree: _assign_sparse_tree,
-}
-
-
 def _assign_laid_out(costs: DenseCosts, dual_type: type, start: Start, threads: int | None) -> Assigned:
     """Solves sparse costs as dense ones; the counters say by which method, and why."""
     method, reason = assignment_method_of("auto", NAME, costs)
@@ -382,3 +360,22 @@ def _assign_laid_out(costs: DenseCosts, dual_type: type, start: Start, threads: 
         most = v.max()
         u, v = u + most, v - most
     return Assigned(row_match, col_match, u, v, counters | {"method": method.name, "reason": f"{LAID_OUT}; {reason}"})
+
+
+class Programs(NamedTuple):
+    """The programs of a method, None for costs that it does not solve."""
+
+    dense: Callable[..., Assigned]
+    sparse: Any = None
+    batch: Any = None  # the name of the program of one problem
+
+
+PROGRAMS_OF: dict[type, Programs] = {
+    JV: Programs(_assign_jv, _assign_sparse_jv, "jv"),
+    SparseJV: Programs(_assign_jv, _assign_where_faster, "jv"),
+    Core: Programs(_assign_core),
+    SerialCore: Programs(_assign_serial_core, batch="core"),
+    Munkres: Programs(_assign_by_slacks),
+    Tree: Programs(_assign_by_search, _assign_sparse_tree, "tree"),
+    Classical: Programs(_assign_by_search, batch="classical"),
+}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,7 +12,7 @@ from .. import _native, cuda
 from ..devices.gpu import csr_edges, entries_of_pairs, lanes_for, strides_of
 from ..errors import InvalidInput
 from ..layouts import Layout, words_of
-from ..methods import JV, Claims, Classical, Core, Munkres, TiedCore, Tree
+from ..methods import JV, Classical, Core, Munkres, TiedCore, Tree
 from ..programs.catalogue import (
     ASSIGN,
     ASSIGN_BATCH,
@@ -87,20 +88,16 @@ INFINITE = {np.int64: 2**63 - 1, np.float64: np.inf}  # no limit
 
 def grid_of(method: ForestMethod, kernel: Kernel, rows: int, device: Any) -> tuple[int, int]:
     """Blocks of the grid, and threads of a block."""
-    threads = getattr(method, "threads", None)
-    if threads is None:
-        grows_unevenly = type(method) is Claims and not method.shortest_only
-        return device.attributes["MultiProcessorCount"], BLOCK_SIZE if grows_unevenly else GRID_BLOCK_SIZE
+    if method.threads is None:
+        return device.attributes["MultiProcessorCount"], BLOCK_SIZE if method.grows_unevenly else GRID_BLOCK_SIZE
     resident = resident_blocks(kernel, PAPER_BLOCK_SIZE, device)
-    wanted = CONSTANT_BLOCKS if threads == "ct" else -(-rows // PAPER_BLOCK_SIZE)
+    wanted = CONSTANT_BLOCKS if method.threads == "ct" else -(-rows // PAPER_BLOCK_SIZE)
     return max(1, min(wanted, resident)), PAPER_BLOCK_SIZE
 
 
 def lanes_of(method: ForestMethod, graph: BipartiteGraph) -> int:
     """Threads that share a row: one in the paper's kernels, otherwise by the mean degree."""
-    if hasattr(method, "threads"):
-        return 1
-    return lanes_for(graph.entries, graph.shape[0])
+    return lanes_for(graph.entries, graph.shape[0]) if method.threads is None else 1
 
 
 def match(graph: BipartiteGraph, method: ForestMethod, start: int, row_match: Any, threads: int | None) -> Matched:
@@ -156,15 +153,16 @@ def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_leve
     rows, columns = costs.array.shape
     dual, cost = costs.dual_type, c_type(costs.array)
     with costs.array.device as device:
-        blocks, block_size = _assignment_grid(method, rows * columns, device)
+        of_method = DENSE_PROGRAMS[type(method)]
+        program, blocks, block_size = of_method.program, *of_method.grid(rows * columns, device)
         team = "block" if blocks == 1 else "grid"
         vectors = Vectors(
             (start.row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual), (start.v, columns, dual)
         )
-        program, words, report_size, runs = DENSE_PROGRAMS[type(method)]
         launch = Launch(
             (rows + 1) * method.most_searches,
-            WORKSPACE_SIZES[program](rows, columns, blocks * block_size, cost=cost, **words), report_size,
+            WORKSPACE_SIZES[program](rows, columns, blocks * block_size, cost=cost, **of_method.words),
+            of_method.report_size,
         )  # fmt: skip
         task = _assignment_task(vectors, launch, start, method.many_paths, most_levels)
         row_stride, column_stride = strides_of(costs.array)
@@ -173,7 +171,7 @@ def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_leve
             column_stride=column_stride, maximize=costs.maximize,
             limit=INFINITE[dual] if costs.limit is None else costs.limit,
         )  # fmt: skip
-        for run in runs:
+        for run in of_method.runs:
             kernel = run(costs, method, (problem, task), launch, (blocks, block_size))
             row_match, col_match, u, v = vectors.arrays()
             entries = entries_of_pairs(costs.array, row_match, device.id)
@@ -195,18 +193,6 @@ def _assignment_task(vectors: Vectors, launch: Launch, start: Start, many_paths:
         report=launch.report, start=start.kind, has_duals=start.v is not None, many_paths=many_paths,
         most_levels=most_levels,
     )  # fmt: skip
-
-
-def _assignment_grid(method: AssignmentMethod, entries: int, device: Any) -> tuple[int, int]:
-    """Blocks of the grid, and threads of a block; one block is a team of its own."""
-    kind, processors = type(method), device.attributes["MultiProcessorCount"]
-    if kind is Munkres:
-        return processors, BLOCK_SIZE
-    if entries <= BLOCK_ASSIGNMENT_LIMIT and kind is not Core:
-        return 1, GRID_BLOCK_SIZE
-    blocks = min(processors, FEW_BLOCKS) if entries <= FEW_BLOCKS_LIMIT else processors
-    is_wide = kind is Classical and entries >= WIDE_BLOCKS_FROM
-    return blocks, BLOCK_SIZE if is_wide else GRID_BLOCK_SIZE
 
 
 def _run_search(costs: DenseCosts, method: Any, given: tuple[Any, Any], state: Launch, grid: tuple[int, int]) -> Kernel:
@@ -274,12 +260,33 @@ def _run_munkres(
 EDGES_OF: dict[type, dict[str, str]] = {Tree: {"edges": "TightEdges"}, Classical: {"edges": "ClassicalEdges"}}
 # The edges of each method that solves batches.
 BATCH_EDGES_OF = {**EDGES_OF, JV: {"edges": "ShortestPaths"}}
-# For each method: its program, the words that it is compiled for beside the type of costs, the size of its report, and
-# the functions that run it. The second function runs only if the trace of the first one ends with `bound`.
-DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, tuple[Callable[..., Kernel], ...]]] = {
-    **{kind: (ASSIGN, words, REPORT_SIZE, (_run_search,)) for kind, words in EDGES_OF.items()},
-    Core: (ASSIGN_CORE, {}, CORE_REPORT_SIZE, (_run_core, _search_matrix)),
-    Munkres: (MUNKRES, {}, REPORT_SIZE, (_run_munkres,)),
+
+
+class DenseProgram(NamedTuple):
+    """The program of a method for dense costs, and its grid by the number of entries."""
+
+    program: Program
+    words: dict[str, str]  # that it is compiled for, beside the type of costs
+    runs: tuple[Callable[..., Kernel], ...]  # the second only if the trace of the first ends with `bound`
+    report_size: int = REPORT_SIZE
+    one_block_up_to: int = BLOCK_ASSIGNMENT_LIMIT
+    few_blocks_up_to: int = FEW_BLOCKS_LIMIT
+    wide_blocks_from: float = math.inf
+
+    def grid(self, entries: int, device: Any) -> tuple[int, int]:
+        """Blocks of the grid, and threads of a block; one block is a team of its own."""
+        if entries <= self.one_block_up_to:
+            return 1, GRID_BLOCK_SIZE
+        processors = device.attributes["MultiProcessorCount"]
+        blocks = min(processors, FEW_BLOCKS) if entries <= self.few_blocks_up_to else processors
+        return blocks, BLOCK_SIZE if entries >= self.wide_blocks_from else GRID_BLOCK_SIZE
+
+
+DENSE_PROGRAMS: dict[type, DenseProgram] = {
+    Tree: DenseProgram(ASSIGN, EDGES_OF[Tree], (_run_search,)),
+    Classical: DenseProgram(ASSIGN, EDGES_OF[Classical], (_run_search,), wide_blocks_from=WIDE_BLOCKS_FROM),
+    Core: DenseProgram(ASSIGN_CORE, {}, (_run_core, _search_matrix), CORE_REPORT_SIZE, one_block_up_to=0),
+    Munkres: DenseProgram(MUNKRES, {}, (_run_munkres,), one_block_up_to=0, few_blocks_up_to=0, wide_blocks_from=0),
 }
 
 

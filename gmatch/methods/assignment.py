@@ -120,6 +120,8 @@ class Core(AssignmentMethod):
     needs_room = True
     most_searches = _native.MOST_REPRICINGS + 2
     many_paths = True
+    may_begin_in_matrix: ClassVar[bool] = False
+    """Whether one processor may search the matrix first, which few and short searches make faster."""
 
 
 class SerialCore(Core):
@@ -130,6 +132,7 @@ class SerialCore(Core):
     """
 
     starts = ("reduce",)
+    may_begin_in_matrix = True
 
     @cached_property
     def name(self) -> str:
