@@ -192,19 +192,9 @@ def rank(
 def assign_batch(
     problems: Any,
     entries: Any,
-    maximize: bool,
-    limit: int | float | None,
-    least_cost: int | float,
-    greatest_cost: int | float,
-    row_match: Any,
-    col_match: Any,
-    u: Any,
-    v: Any,
-    pair_costs: Any,
-    method: str,
-    start: int,
-    many_paths: bool,
-    core_rows: int,
+    wanted: tuple[bool, int | float | None, int | float, int | float],
+    method: tuple[str, int, bool, int],
+    answers: tuple[Any, ...],
     threads: int,
 ) -> list[tuple[int, ...]]: ...
 def core_workspace_size(num_rows: int, num_columns: int, threads: int, cost: str) -> int: ...

@@ -258,11 +258,11 @@ def assign_batch(
     u, v = np.zeros((problems, rows), batch.dual_type), np.zeros((problems, columns), batch.dual_type)
     pair_costs = np.zeros((problems, rows), batch.array.dtype)
     layout = batch.layout().view(np.int64).reshape(problems, BATCH_PROBLEM.size // 8)  # words
+    wanted = batch.maximize, batch.limit, batch.lowest, batch.highest
+    how = PROGRAMS_OF[type(method)].batch, start, method.many_paths, FEW_ROWS_ON_CPU[batch.dual_type]
     reports = _native.assign_batch(
-        layout, batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match,
-        col_match, u, v, pair_costs, PROGRAMS_OF[type(method)].batch, start, method.many_paths,
-        FEW_ROWS_ON_CPU[batch.dual_type], team_size,
-    )  # fmt: skip
+        layout, batch.array, wanted, how, (row_match, col_match, u, v, pair_costs), team_size
+    )
     counters = counters_of(reports) | {"team": "host", "threads": team_size}
     return AssignedBatch(row_match, col_match, u, v, pair_costs, counters.copy)
 
