@@ -22,7 +22,6 @@ from .limits import (
     SPREADS,
     WAY_OUT_OF_NAN,
     Asked,
-    DualType,
     Ranged,
     dual_type_of,
     limit_of,
@@ -115,22 +114,9 @@ class SparseCosts(Frozen, Ranged):
     indptr: Any
     indices: Any
     data: Any
-    transposed: bool
-    shape: tuple[int, int]
     entries: int
-    dtype: np.dtype[Any]
-    maximize: bool
-    cost_limit: int | float | None
-    limit: int | float | None
-    lowest: int | float
-    highest: int | float
-    forbids: bool
-    overflows: bool
-    dual_type: DualType
-    forbid_nan: bool
     row_nodes: tuple[Hashable, ...] | None = None
     col_nodes: tuple[Hashable, ...] | None = None
-    device: Device
 
     def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False) -> None:
         matrix = as_sparse(cost)
