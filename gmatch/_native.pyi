@@ -12,6 +12,8 @@ ENUMS: dict[str, tuple[tuple[str, int], ...]]
 """For each member its name and its number."""
 ARRAYS: dict[str, tuple[tuple[tuple[str, str, _Extent, _Extent], ...], _Extent]]
 """For each array its name, the code of its entries, where it begins and how many it has; then the bytes of all."""
+NARROW_TYPES: dict[str, str]
+"""For each type that dense costs may be stored in and that is no number itself, the type of its numbers."""
 SMALL_SIDE: int
 MOST_REPRICINGS: int
 PICKED_ON_GPU: int

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from . import _native
 from .foreign import EXACT_IN_FLOAT64
 
 # The types of the numbers that programs work with, and the narrowest of them that holds the values of another type.
@@ -14,11 +15,8 @@ WORKING_TYPES = frozenset(np.dtype(name) for name in ("int32", "int64", "float32
 
 
 # Types that programs for dense costs read as they lie, by their names in NumPy, and the numbers that their entries are:
-# as NARROW_TYPES of csrc/costs/stored.cuh. NumPy has bfloat16 from ml_dtypes.
-NARROW_TYPES = {
-    "int8": np.dtype(np.int32), "uint8": np.dtype(np.int32), "int16": np.dtype(np.int32), "uint16": np.dtype(np.int32),
-    "float16": np.dtype(np.float32), "bfloat16": np.dtype(np.float32),
-}  # fmt: skip
+# see csrc/costs/stored.cuh. NumPy has bfloat16 from ml_dtypes.
+NARROW_TYPES = {name: np.dtype(number) for name, number in _native.NARROW_TYPES.items()}
 
 
 WIDER_TYPE = {

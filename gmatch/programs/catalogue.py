@@ -64,17 +64,21 @@ def amalgamated(source: str, csrc: Path) -> str:
 
 
 Words = dict[str, str]
+
+
+def _types_in(table: str) -> tuple[Words, ...]:
+    """The types of costs in a table of csrc/costs/stored.cuh."""
+    text = (CSRC / "costs/stored.cuh").read_text(encoding="utf-8")
+    rows = re.search(rf"#define {table}\(ROW\)((?:.*\\\n)*.*)", text)
+    assert rows is not None, table
+    return tuple({"type": name, "cost": cost} for name, cost in re.findall(r"ROW\((\w+), ([\w ]+)\)", rows[1]))
+
+
 # Words that go together are one row. `type`, `size`, `kind`, `search`, `metric` and `wide` are for names.
-COSTS: tuple[Words, ...] = (
-    {"type": "int32", "cost": "int"}, {"type": "int64", "cost": "long long"},
-    {"type": "float32", "cost": "float"}, {"type": "float64", "cost": "double"},
-)  # fmt: skip
-# Narrow types, read as they lie. They differ in how an entry becomes a number, and in nothing else.
-NARROW: tuple[Words, ...] = (
-    {"type": "float16", "cost": "Float16"}, {"type": "bfloat16", "cost": "BFloat16"},
-    {"type": "int8", "cost": "signed char"}, {"type": "uint8", "cost": "unsigned char"},
-    {"type": "int16", "cost": "short"}, {"type": "uint16", "cost": "unsigned short"},
-)  # fmt: skip
+COSTS = _types_in("WIDE_TYPES")
+# Narrow types, read as they lie. They differ in how an entry becomes a number, and in nothing else. That takes a float
+# most, so where one type stands for all it is the first of these.
+NARROW = tuple(sorted(_types_in("NARROW_TYPES"), key=lambda words: "float" not in words["type"]))
 SLACKS: tuple[Words, ...] = (
     {"type": "int32", "cost": "int", "slack": "int", "wide": ""},
     {"type": "int32", "cost": "int", "slack": "long long", "wide": "-wide"},
