@@ -63,13 +63,9 @@ def parts_of(costs: Costs, threads: int | None, names: Names | None) -> tuple[Co
     columns, and one between the other rows and the cover's columns. Any two such assignments make a largest matching.
     """
     if costs.device == "cpu":
-        problems: list[Costs]
-        if isinstance(costs, DenseCosts):
-            cover, found = cpu.parts(costs, threads)
-            problems = [costs.of_part(*one) for one in found]
-        else:
-            cover, in_rows = cpu.parts_of_sparse(costs, threads)
-            problems = [costs.of_part(*one) for one in in_rows]
+        find: Any = cpu.parts if isinstance(costs, DenseCosts) else cpu.parts_of_sparse
+        cover, found = find(costs, threads)
+        problems = [costs.of_part(*one) for one in found]
         turned = False, True  # the vertices of the cover are the rows
     else:
         cover = cover_of_allowed_pairs(costs, threads)

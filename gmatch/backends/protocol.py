@@ -119,7 +119,7 @@ class Backend(Protocol):
     """The programs of one kind of device: the module `cpu` or `gpu`. It trusts arrays; `problems` has checked them.
 
     Methods and starts suit its device. Programs change given arrays of mates and duals. `threads` are threads of the
-    host; None stands for as many as there is work for.
+    host, which `check_threads` has checked; None stands for as many as there is work for.
     """
 
     NAME: Device

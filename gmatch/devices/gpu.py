@@ -21,7 +21,6 @@ OF_COSTS = ("inspect_costs_grid", "find_pair_costs_grid")
 
 
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
-    """What the arrays of a graph hold: see `Inspection` in csrc/cardinality/sparse_rows.cuh."""
     with indices.device as device:
         lanes = lanes_for(len(indices), len(indptr) - 1)
         kernel = entry_point(ROWS, "inspect_grid", device.id, **index_types(indptr, indices), lanes=lanes)
@@ -101,7 +100,6 @@ def has_duplicates(indptr: Any, indices: Any, columns: int) -> bool:
 
 
 def find_entries(indptr: Any, indices: Any, columns: int, row_match: Any) -> Any:
-    """The position of the entry of each row's pair; -1 for pairs that are not stored, and rows without a pair."""
     with indices.device:
         positions = cupy.empty(len(row_match), np.int64)
         words = Words(0)  # until the launch, or another thread could have their memory first
