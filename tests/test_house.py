@@ -190,7 +190,7 @@ def annotations_of(options: type) -> dict[str, str]:
 
 # Passes from one module of gmatch to another during a call. Arrays of 1000 rows and more take the long way.
 RANDOM = np.random.default_rng(0)
-DENSE = RANDOM.random((1000, 1000))
+DENSE = RANDOM.random((1500, 1500))  # enough for two threads
 SPARSE = scipy.sparse.random_array((60, 60), density=0.3, rng=RANDOM, format="csr")
 FEW_PAIRS = np.where(RANDOM.random((40, 40)) < 0.97, np.inf, RANDOM.random((40, 40)))
 CHECKED = gmatch.DenseCosts(DENSE)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _native
 from ..arrays import Device
-from ..devices.cpu import ENTRIES_PER_THREAD, available_threads
+from ..devices.cpu import ENTRIES_PER_THREAD, processors
 from ..errors import InvalidInput
 from ..layouts import BATCH_PROBLEM, REPORT, numbers_of
 from ..methods import (
@@ -62,7 +62,7 @@ def thread_count(threads: int | None, work: int) -> int:
     """The threads to start: as asked, or one for each unit of work, if there are as many processors."""
     if threads is not None:
         return int(threads)
-    return 1 if work < 2 else min(available_threads(), work)
+    return 1 if work < 2 else min(len(processors()), work)
 
 
 def threads_of_graph(threads: int | None, entries: int) -> int:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,17 +17,22 @@ from ..types import stored_as
 ENTRIES_PER_THREAD = 1 << 24
 
 
+# The processors that this process may use.
+if hasattr(os, "sched_getaffinity"):
+    processors: Callable[[], Collection[int]] = partial(os.sched_getaffinity, 0)
+else:
+    processors = partial(range, os.cpu_count() or 1)
+
+
 def available_threads() -> int:
-    """The processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """How many processors this process may use."""
+    return len(processors())
 
 
 def threads_for(entries: int) -> int:
     """The threads that look at `entries` entries: as many as there are processors and work for."""
     work = entries // ENTRIES_PER_THREAD
-    return 1 if work < 2 else min(available_threads(), work)
+    return 1 if work < 2 else min(len(processors()), work)
 
 
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
