@@ -65,6 +65,11 @@ def thread_count(threads: int | None, work: int) -> int:
     return 1 if work < 2 else min(len(processors()), work)
 
 
+def reading_threads(threads: int | None, costs: int) -> int:
+    """The threads that read a matrix of `costs` entries once."""
+    return thread_count(threads, costs // COSTS_PER_THREAD)
+
+
 def threads_of_graph(threads: int | None, entries: int) -> int:
     """The threads of a search in a graph."""
     return thread_count(threads, entries // ENTRIES_PER_THREAD)
@@ -207,7 +212,7 @@ def exact_duals(words: bytes, rows: int, columns: int) -> ExactDuals:
 
 
 def _assign_serial_core(costs: DenseCosts, method: Core, start: Start, threads: int | None) -> Assigned:
-    start, team_size = _for_serial_search(costs, start), thread_count(threads, costs.array.size // COSTS_PER_THREAD)
+    start, team_size = _for_serial_search(costs, start), reading_threads(threads, costs.array.size)
     vectors = _vectors(costs, start)
     counters = dict(
         _native.assign_core_jv(
