@@ -217,23 +217,8 @@ nb::tuple inspect_costs(AnyMatrix costs, const std::string& stored, int threads)
   return with_stored<double>(stored, [&](auto entry) { return inspect_stored<decltype(entry)>(costs, threads); });
 }
 
-// The name of a type of numbers for NumPy.
-template <class Number>
-const char* name_of() {
-#define GMATCH_NAME(name, Wide) \
-  if (std::is_same_v<Number, Wide>) return #name;
-  WIDE_TYPES(GMATCH_NAME)
-#undef GMATCH_NAME
-  return nullptr;
-}
-
 }  // namespace
 
 void define_ranges(nb::module_& m) {
-  nb::dict narrow;
-#define GMATCH_ADD(name, Stored) narrow[#name] = name_of<typename ValueOf<Stored>::type>();
-  NARROW_TYPES(GMATCH_ADD)
-#undef GMATCH_ADD
-  m.attr("NARROW_TYPES") = narrow;
   m.def("inspect_costs", &inspect_costs, "costs"_a.noconvert(), "stored"_a, "threads"_a);
 }
