@@ -6,7 +6,7 @@
 
 Each case and mode runs in two new processes, one after the other. The first has an empty cache of CuPy: "cold". The
 second finds what the first left there: "kept". It then times the same call warm, on arrays of the GPU. Modes are the
-values of `HURRY` in gmatch/backends/compiled.py:
+values of `HURRY` in gmatch/programs/compiled.py:
 
     full      optimized as much as NVRTC can
     mid, min  --Ofast-compile of it

@@ -58,7 +58,7 @@ def solve(gmatch, case, given, **options):
 def main():
     case, mode, repeats, *sizes = sys.argv[1:]
     import gmatch
-    from gmatch.backends import compiled
+    from gmatch.programs import compiled
 
     if mode != "shipped":
         compiled.PACKAGE = "gmatch_bipartite_kernels_are_not_asked"

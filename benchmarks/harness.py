@@ -30,7 +30,7 @@ from typing import Any, Protocol
 
 import gmatch
 from gmatch import cuda
-from gmatch.backends import cpu
+from gmatch.devices.cpu import available_threads
 
 # Seconds that a side process may take to start, and to load and convert a problem.
 PREPARATION = 120
@@ -371,7 +371,7 @@ def hash_of_files(folder: Path) -> str:
 
 
 def machine_of(device: str) -> dict[str, Any]:
-    name = cuda.devices()[0] if device == "gpu" else f"{cpu.available_threads()} CPU threads"
+    name = cuda.devices()[0] if device == "gpu" else f"{available_threads()} CPU threads"
     return {"device": name, "gmatch": gmatch.__version__, "load": os.getloadavg()}
 
 

@@ -34,7 +34,7 @@ from typing import Any
 from harness import POSITIVE, hash_of_files, markdown_table, number, parsed
 
 import gmatch
-from gmatch.backends.catalogue import CSRC, OPTIONS, PROGRAMS, Variant
+from gmatch.programs.catalogue import CSRC, OPTIONS, PROGRAMS, Variant
 
 # Bytes of spills that a program may gain.
 MORE_SPILLS = 16

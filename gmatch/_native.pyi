@@ -12,6 +12,8 @@ ENUMS: dict[str, tuple[tuple[str, int], ...]]
 """For each member its name and its number."""
 ARRAYS: dict[str, tuple[tuple[tuple[str, str, _Extent, _Extent], ...], _Extent]]
 """For each array its name, the code of its entries, where it begins and how many it has; then the bytes of all."""
+NARROW_TYPES: dict[str, str]
+"""For each type that dense costs may be stored in and that is no number itself, the type of its numbers."""
 SMALL_SIDE: int
 MOST_REPRICINGS: int
 PICKED_ON_GPU: int
@@ -193,19 +195,9 @@ def rank(
 def assign_batch(
     problems: Any,
     entries: Any,
-    maximize: bool,
-    limit: int | float | None,
-    least_cost: int | float,
-    greatest_cost: int | float,
-    row_match: Any,
-    col_match: Any,
-    u: Any,
-    v: Any,
-    pair_costs: Any,
-    method: str,
-    start: int,
-    many_paths: bool,
-    core_rows: int,
+    wanted: tuple[bool, int | float | None, int | float, int | float],
+    method: tuple[str, int, bool, int],
+    answers: tuple[Any, ...],
     threads: int,
 ) -> list[tuple[int, ...]]: ...
 def core_workspace_size(num_rows: int, num_columns: int, threads: int, cost: str) -> int: ...

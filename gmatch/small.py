@@ -13,8 +13,8 @@ from scipy.sparse import coo_array, coo_matrix, csc_array, csc_matrix, csr_array
 from . import _native
 from .arrays import widened
 from .backends.cpu import MAX_THREADS, counters_by_name, exact_duals
-from .backends.layouts import REPORT, Arrays, numbers_of
 from .errors import InvalidInput
+from .layouts import REPORT, Arrays, numbers_of
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.graph import BipartiteGraph
 from .problems.points import warn_of_points

@@ -12,9 +12,9 @@ import numpy as np
 
 from . import _native
 from .arrays import widened
-from .backends.cpu import available_threads
-from .backends.layouts import Arrays, Layout
+from .devices.cpu import available_threads
 from .foreign import EXACT_IN_FLOAT64
+from .layouts import Arrays, Layout
 from .methods import FEW_ROWS_REASON
 from .problems.points import warn_of_points
 from .result import Assignment, AssignmentBatch, Status

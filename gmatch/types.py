@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+from . import _native
 from .foreign import EXACT_IN_FLOAT64
 
 # The types of the numbers that programs work with, and the narrowest of them that holds the values of another type.
@@ -13,11 +15,8 @@ WORKING_TYPES = frozenset(np.dtype(name) for name in ("int32", "int64", "float32
 
 
 # Types that programs for dense costs read as they lie, by their names in NumPy, and the numbers that their entries are:
-# as NARROW_TYPES of csrc/costs/stored.cuh. NumPy has bfloat16 from ml_dtypes.
-NARROW_TYPES = {
-    "int8": np.dtype(np.int32), "uint8": np.dtype(np.int32), "int16": np.dtype(np.int32), "uint16": np.dtype(np.int32),
-    "float16": np.dtype(np.float32), "bfloat16": np.dtype(np.float32),
-}  # fmt: skip
+# see csrc/costs/stored.cuh. NumPy has bfloat16 from ml_dtypes.
+NARROW_TYPES = {name: np.dtype(number) for name, number in _native.NARROW_TYPES.items()}
 
 
 WIDER_TYPE = {
@@ -41,3 +40,12 @@ def may_round(array: Any, dtype: np.dtype[Any]) -> bool:
     if dtype.kind != "f" or array.dtype != np.int64 or not array.size:
         return False
     return max(-int(array.min()), int(array.max())) > EXACT_IN_FLOAT64
+
+
+@cache
+def stored_as(dtype: np.dtype[Any]) -> tuple[np.dtype[Any], str]:
+    """The type by which the extension takes entries, and the name of theirs. NumPy makes a name in a microsecond.
+
+    They are integers of as many bits if NumPy lacks the type. The extension knows no types of other packages.
+    """
+    return dtype if hasattr(np, dtype.name) else np.dtype(f"u{dtype.itemsize}"), dtype.name

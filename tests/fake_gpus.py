@@ -9,9 +9,11 @@ import scipy.sparse
 import gmatch
 from gmatch import backends, cuda, small_gpu
 from gmatch.assignment.plan import FROM_MINIMA, Plan
-from gmatch.backends import cpu, pair_lists, point_costs, point_order, sample_prices, uploads
+from gmatch.backends import cpu, pair_lists, point_costs, point_order, sample_prices
 from gmatch.backends.block_passes import FarEdges, ForestState, HostPasses, Picks
 from gmatch.backends.protocol import AssignedBatch
+from gmatch.devices import READERS, uploads
+from gmatch.devices import cpu as reader_of_host
 from gmatch.distributed import classical, core, gpu_windows, part
 from gmatch.distributed.ranks import one_rank
 from gmatch.distributed.sampled import Sample
@@ -24,14 +26,24 @@ from gmatch.problems.sparse import SparseCosts
 run, cover_of_allowed_pairs, passes_of = core.run, core.cover_of_allowed_pairs, part.passes_of
 
 
-class FakeBackend:
-    """Programs run on the host, but take and give arrays of a GPU."""
-
-    NAME = "gpu"
+class FakeReader:
+    """Programs of the host look at arrays of a GPU."""
 
     @staticmethod
     def inspect_costs(array):
-        return cpu.inspect_costs(array.get())
+        return reader_of_host.inspect_costs(array.get())
+
+    @staticmethod
+    def inspect(indptr, indices, columns):
+        return reader_of_host.inspect(indptr.get(), indices.get(), columns)
+
+    @staticmethod
+    def has_duplicates(indptr, indices, columns):
+        return reader_of_host.has_duplicates(indptr.get(), indices.get(), columns)
+
+    @staticmethod
+    def find_entries(*arguments):
+        return fake_cupy.fake(reader_of_host.find_entries(*map(on_host, arguments)))
 
 
 def on_host_too(costs):
@@ -50,7 +62,7 @@ def solve_on_host(costs, plan, start=FROM_MINIMA):
 
 def bid_on_host(costs):
     """No auction, but a cheapest assignment."""
-    return solve_on_host(costs, Plan(FakeBackend, assignment_method_of("auto", "gpu")[0]))
+    return solve_on_host(costs, Plan(FakeGPU, assignment_method_of("auto", "gpu")[0]))
 
 
 def order_of_tree(points, size):
@@ -217,7 +229,7 @@ def pretend(setattr):
     setattr(cuda, "module", lambda: module)
     setattr(cuda, "cupy", lambda: module)
     setattr(cuda, "nccl", lambda: module.cuda.nccl)
-    setattr(limits, "BACKENDS", {"cpu": cpu, "gpu": FakeBackend})
+    setattr(limits, "READERS", {"cpu": reader_of_host, "gpu": FakeReader})
     setattr(
         part, "passes_of",
         lambda array, *options: (FakePasses if type(array) is fake_cupy.ndarray else passes_of)(array, *options),
@@ -227,7 +239,7 @@ def pretend(setattr):
     setattr(gpu_windows, "bids_on", bid_on_host)
     setattr(small_gpu, "assign_one", lambda *_: None)
     setattr(classical, "run", solve_on_host)
-    setattr(windows, "BACKENDS", {"cpu": cpu, "gpu": FakeBackend})
+    setattr(windows, "READERS", {"cpu": reader_of_host, "gpu": FakeReader})
     setattr(cuda, "memory_left", lambda: 1 << 33)
     setattr(cuda, "processors", lambda: 1)
     setattr(point_costs, "PointsOnGPU", FakePoints)
@@ -243,23 +255,10 @@ class FakeGPU:
     """The backend of a GPU for problems of one process: programs run on the host, on arrays of a GPU."""
 
     NAME = "gpu"
-    inspect_costs = FakeBackend.inspect_costs
-
-    @staticmethod
-    def inspect(indptr, indices, columns):
-        return cpu.inspect(indptr.get(), indices.get(), columns)
 
     @staticmethod
     def match(graph, method, start, row_match, threads):
         return on_gpu(cpu.match(graph.on("cpu"), method, start, on_host(row_match), threads))
-
-    @staticmethod
-    def has_duplicates(indptr, indices, columns):
-        return cpu.has_duplicates(indptr.get(), indices.get(), columns)
-
-    @staticmethod
-    def find_entries(*arguments):
-        return fake_cupy.fake(cpu.find_entries(*map(on_host, arguments)))
 
     @staticmethod
     def assign(costs, method, start, threads):
@@ -368,4 +367,5 @@ def pretend_one(setattr):
     setattr(cuda, "entry_of_each_row", lambda matrix, columns: matrix[module.arange(len(columns)), columns])
     setattr(small_gpu, "assign_one", FakeGPU.assign_one)
     setattr(type(backends.BACKENDS), "__getitem__", lambda _, device: FakeGPU if device == "gpu" else cpu)
+    setattr(type(READERS), "__getitem__", lambda _, device: FakeReader if device == "gpu" else reader_of_host)
     return module

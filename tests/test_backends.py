@@ -13,10 +13,13 @@ from conftest import GPU
 
 import gmatch
 from gmatch import cuda
-from gmatch.backends import cpu, gpu, launch
-from gmatch.backends.catalogue import CSRC, MATCH
+from gmatch.backends import cpu, gpu
 from gmatch.cardinality.matching import Start
+from gmatch.devices import gpu as reader
+from gmatch.devices.cpu import available_threads
 from gmatch.methods import ForestKind
+from gmatch.programs import launch
+from gmatch.programs.catalogue import CSRC, MATCH
 
 
 class HostMemory:
@@ -113,8 +116,8 @@ def test_one_file_imports_cupy() -> None:
 
 
 def test_thread_count() -> None:
-    assert cpu.thread_count(None, 1000) == 1
-    assert 1 <= cpu.thread_count(None, 1 << 30) <= cpu.available_threads()
+    assert cpu.thread_count(None, 0) == 1
+    assert 1 <= cpu.thread_count(None, 64) <= available_threads()
     assert cpu.thread_count(np.int64(3), 0) == 3
 
 
@@ -123,9 +126,9 @@ def test_threads_that_match_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     for processors, entries, wanted in [
         (16, 1 << 17, 1), (16, 3 << 18, 1), (16, 1 << 20, 4), (16, 1 << 30, 16), (2, 1 << 24, 1), (2, 1 << 25, 2),
     ]:  # fmt: skip
-        monkeypatch.setattr(cpu, "available_threads", lambda processors=processors: processors)
-        assert cpu.matching_threads(None, entries) == wanted
-    assert cpu.matching_threads(3, 1) == 3
+        monkeypatch.setattr(cpu, "processors", lambda processors=processors: range(processors))
+        assert cpu.threads_of_graph(None, entries) == wanted
+    assert cpu.threads_of_graph(3, 1) == 3
 
 
 def test_solves_side_by_side() -> None:
@@ -174,17 +177,17 @@ def test_threads_are_for_the_cpu() -> None:
 def test_numbers_come_back_from_their_order(number: float) -> None:
     """The order is that of csrc/costs/inspection.cuh."""
     if isinstance(number, int):
-        assert gpu._from_order(number, True) == number
+        assert reader.from_order(number, True) == number
         return
     bits = int(np.float64(number).view(np.int64))
     place = bits if bits >= 0 else bits ^ (2**63 - 1)
-    assert gpu._from_order(place, False) == number
+    assert reader.from_order(place, False) == number
 
 
 def test_no_finite_number_has_a_place() -> None:
     nothing_seen = 2**63 - 1
-    assert gpu._from_order(nothing_seen, False) == np.inf
-    assert gpu._from_order(~nothing_seen, False) == -np.inf
+    assert reader.from_order(nothing_seen, False) == np.inf
+    assert reader.from_order(~nothing_seen, False) == -np.inf
 
 
 def test_layouts_on_a_gpu_go_after_all_launches(monkeypatch: pytest.MonkeyPatch) -> None:

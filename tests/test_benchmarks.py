@@ -34,7 +34,7 @@ from harness import Allowance, SideProcess, Timing, clocked, equals, timed, time
 import gmatch
 from gmatch import cuda, plot
 from gmatch.backends import gpu
-from gmatch.backends.catalogue import CSRC
+from gmatch.programs.catalogue import CSRC
 
 TINY = ["--sizes", "16", "24", "--repeats", "1"]
 

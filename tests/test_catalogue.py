@@ -13,9 +13,10 @@ from types import SimpleNamespace
 import pytest
 
 from gmatch import _native
-from gmatch.backends import catalogue, gpu
-from gmatch.backends.catalogue import CSRC, PROGRAMS, Program
+from gmatch.backends import gpu
 from gmatch.methods import ForestKind
+from gmatch.programs import catalogue, entry_points
+from gmatch.programs.catalogue import CSRC, PROGRAMS, Program
 from gmatch.types import NARROW_TYPES
 
 ROOT = Path(__file__).parent.parent
@@ -175,10 +176,10 @@ def test_forests_are_numbered_as_their_kinds() -> None:
 
 def test_only_what_is_listed_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     device = SimpleNamespace(compute_capability="90")
-    monkeypatch.setattr(gpu, "cupy", SimpleNamespace(cuda=SimpleNamespace(Device=lambda number: device)))
-    monkeypatch.setattr(gpu, "kernels_of", lambda *asked: [asked])
-    monkeypatch.setattr(gpu, "entry_points", gpu.entry_points.__wrapped__)
-    entry_point = gpu.entry_point.__wrapped__
+    monkeypatch.setattr(entry_points, "cupy", SimpleNamespace(cuda=SimpleNamespace(Device=lambda number: device)))
+    monkeypatch.setattr(entry_points, "kernels_of", lambda *asked: [asked])
+    monkeypatch.setattr(entry_points, "entry_points", entry_points.entry_points.__wrapped__)
+    entry_point = entry_points.entry_point.__wrapped__
     words = {"cost": "float", "edges": "ClassicalEdges"}
     variant, (entry,), capability = entry_point(catalogue.ASSIGN, "assign_grid", 0, **words, limit=1024)
     assert (entry, capability) == ("assign_grid", "90")
@@ -230,7 +231,7 @@ def test_all_workspaces_of_the_extension_are_listed() -> None:
 
 def lines_of(*arguments: str, folder: Path) -> list[list[str]]:
     """The output of the catalogue alone: without gmatch and without installed packages."""
-    command = [sys.executable, "-I", "-S", str(ROOT / "gmatch/backends/catalogue.py"), *arguments, str(folder)]
+    command = [sys.executable, "-I", "-S", str(ROOT / "gmatch/programs/catalogue.py"), *arguments, str(folder)]
     output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return [line.split() for line in output.splitlines()]
 

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import gmatch
-from gmatch.backends import compiled
-from gmatch.backends.catalogue import ARCHITECTURES, ASSIGN_CORE, INSPECT_COSTS
+from gmatch.programs import compiled
+from gmatch.programs.catalogue import ARCHITECTURES, ASSIGN_CORE, INSPECT_COSTS
 
 VARIANT, ENTRY = INSPECT_COSTS.variants[0], "inspect_costs_grid"
 TEXT = VARIANT.complete_text(ENTRY)

@@ -11,10 +11,11 @@ from scipy.optimize import linear_sum_assignment
 import gmatch
 from gmatch import _native
 from gmatch.assignment.lap import AssignmentStart
-from gmatch.backends import cpu, launch
-from gmatch.backends.layouts import Layout
+from gmatch.backends import cpu
 from gmatch.datasets import costs as families
+from gmatch.layouts import Layout
 from gmatch.methods import SerialCore
+from gmatch.programs import launch
 
 N = 300
 RNG = np.random.default_rng(0)
@@ -302,7 +303,7 @@ def report_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) ->
     (rows, columns), finite = cost.shape, cost[np.isfinite(cost)]
     row_match, col_match = np.full(rows, -1, np.int32), np.empty(columns, np.int32)
     u, v = np.empty(rows, dual), np.zeros(columns, dual)
-    levels, augmentations = np.empty((2, cpu.journal_length(gmatch.Core(), rows)), np.int32)
+    levels, augmentations = np.empty((2, (rows + 1) * gmatch.Core.most_searches), np.int32)
     spread = (finite.max() - finite.min()).item() * (rows if dual is np.float64 else 1)
     report = _native.assign_by_core(
         cost,

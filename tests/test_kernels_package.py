@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 import gmatch
-from gmatch.backends import compiled
-from gmatch.backends.catalogue import ARCHITECTURES, PROGRAMS
+from gmatch.programs import compiled
+from gmatch.programs.catalogue import ARCHITECTURES, PROGRAMS
 
 BUILD = Path(__file__).parent.parent / "packaging" / "kernels" / "build.py"
 

@@ -13,12 +13,13 @@ import pytest
 
 from gmatch import _native, methods, small
 from gmatch.assignment.lap import AssignmentStart
-from gmatch.backends import block_passes, cpu, launch
-from gmatch.backends.catalogue import CSRC, PROGRAMS
-from gmatch.backends.layouts import BATCH_PROBLEM, Arrays, Layout, words_of
+from gmatch.backends import block_passes, cpu
 from gmatch.cardinality.matching import Start
 from gmatch.distributed import window_passes
+from gmatch.layouts import BATCH_PROBLEM, Arrays, Layout, words_of
 from gmatch.methods import ForestKind
+from gmatch.programs import launch
+from gmatch.programs.catalogue import CSRC, PROGRAMS
 
 ALL_SOURCES = "".join(path.read_text() for path in CSRC.rglob("*") if path.is_file())
 EVERY_STRUCT = pytest.mark.parametrize("name", _native.STRUCTS)

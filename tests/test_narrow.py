@@ -16,7 +16,7 @@ from conftest import GPU
 import gmatch
 from gmatch import DenseCosts, InvalidInput, _native
 from gmatch.arrays import as_dense_array
-from gmatch.backends import catalogue
+from gmatch.programs import catalogue
 from gmatch.types import NARROW_TYPES, is_narrow, number_type
 
 BFLOAT16 = np.dtype(ml_dtypes.bfloat16)

@@ -14,7 +14,7 @@ import pytest
 
 import gmatch
 from gmatch import small_batch
-from gmatch.backends.cpu import available_threads
+from gmatch.devices.cpu import available_threads
 from gmatch.small import SMALL_SIDE, small_first
 from gmatch.small_batch import unnested
 

@@ -14,7 +14,7 @@ from harness import hash_of_files
 from weigh import Weighed, Weight
 
 import gmatch
-from gmatch.backends.catalogue import CSRC, PROGRAMS
+from gmatch.programs.catalogue import CSRC, PROGRAMS
 
 ROOT = Path(__file__).parent.parent
 # Output for csrc/programs/rows.cu and csrc/programs/assign_core.cu, by nvcc 13.0 for sm_90. Names of functions are cut.

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 def solve_batch_as_asked(batch: CostBatch, options: Options) -> AssignmentBatch:
     """The results that options of `lap` ask for."""
     backend = BACKENDS[batch.device] if options.device is None else backend_for(None, options.device)
+    if options.threads is not None:
+        backend.check_threads(options.threads)
     can_wait = _can_wait(batch, backend.NAME, options)
     if not can_wait and not batch._is_read:
         batch._read()

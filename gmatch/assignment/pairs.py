@@ -15,8 +15,9 @@ from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..proof.verify import verify
 from ..result import Assignment, Status
-from .lap import lap
-from .request import SolverOptions
+from .plan import plan_of
+from .request import Options, SolverOptions
+from .solve import solve
 
 # The largest cost and the largest duals of both sides must add up to less. Reductions and their proofs make sums of at
 # most five such numbers, and proofs allow half of the range of int64.
@@ -37,9 +38,9 @@ def of_pairs(costs: DenseCosts | SparseCosts, pairs: int, **options: Unpack[Solv
         raise InvalidInput("pairs=... makes pairs whatever they cost; give costs without a cost_limit")
     here = costs.widened().on("cpu")
     rows, columns, entries = _allowed_pairs(here)
-    extended = _extended((rows, columns, entries), costs.shape, number)
+    extended = SparseCosts(_extended((rows, columns, entries), costs.shape, number), maximize=costs.maximize)
     try:
-        whole = lap(SparseCosts(extended, maximize=costs.maximize), **options)
+        whole = solve(extended, plan_of(extended, Options(**options).checked(extended)))
     except Infeasible:
         raise _too_many(costs, rows, columns, number) from None
     result = _result(here, whole).moved(mover_to(costs.device))

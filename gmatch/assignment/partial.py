@@ -8,7 +8,7 @@ import numpy as np
 
 from ..arrays import all_others, mover_to
 from ..backends import cpu
-from ..backends.protocol import Cover
+from ..backends.protocol import Cover, add_counters
 from ..cardinality.matching import largest_matching
 from ..errors import Infeasible, changed
 from ..problems.dense import DenseCosts
@@ -63,13 +63,9 @@ def parts_of(costs: Costs, threads: int | None, names: Names | None) -> tuple[Co
     columns, and one between the other rows and the cover's columns. Any two such assignments make a largest matching.
     """
     if costs.device == "cpu":
-        problems: list[Costs]
-        if isinstance(costs, DenseCosts):
-            cover, found = cpu.parts(costs, threads)
-            problems = [costs.of_part(*one) for one in found]
-        else:
-            cover, in_rows = cpu.parts_of_sparse(costs, threads)
-            problems = [costs.of_part(*one) for one in in_rows]
+        find: Any = cpu.parts if isinstance(costs, DenseCosts) else cpu.parts_of_sparse
+        cover, found = find(costs, threads)
+        problems = [costs.of_part(*one) for one in found]
         turned = False, True  # the vertices of the cover are the rows
     else:
         cover = cover_of_allowed_pairs(costs, threads)
@@ -104,7 +100,7 @@ def joined(costs: Costs, solution: Solution, parts: list[Part], found: list[Solu
         if entries is not None:
             entries[rows] = one.entries
     return solution._replace(
-        counters=cpu.add_counters(solution.counters, *(one.counters for one in found)), status=Status.PARTIAL,
+        counters=add_counters(solution.counters, *(one.counters for one in found)), status=Status.PARTIAL,
         entries=None if entries is None else entries[row_match >= 0], exact=_exact_duals(costs, solution, parts, found),
     )  # fmt: skip
 

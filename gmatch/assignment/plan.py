@@ -58,6 +58,8 @@ def plan_of(costs: Costs, options: Options) -> Plan:
     """
     device = options.device
     backend = BACKENDS[costs.device] if device is None else backend_for(None, device)
+    if options.threads is not None:
+        backend.check_threads(options.threads)
     dense = costs if isinstance(costs, DenseCosts) else None
     method, reason = assignment_method_of(options.method, backend.NAME, dense)
     start = start_of(options.initial, options.duals, costs, method)

@@ -12,6 +12,7 @@ from .. import _native
 from ..arrays import mover_to, to_host
 from ..backends import BACKENDS, cpu
 from ..backends.protocol import Start, Vectors
+from ..devices import READERS
 from ..methods import Tree, assignment_method_of
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts
@@ -73,8 +74,8 @@ def run_once(costs: Costs, plan: Plan, start: Start) -> tuple[Solution, bool]:
     if solution.size < min(costs.shape):
         return solution, False
     if solution.entries is None and isinstance(costs, SparseCosts):
-        arrays = costs.indptr, costs.indices, max(costs.shape)
-        solution = solution._replace(entries=costs.data[plan.backend.find_entries(*arrays, solution.row_match)])
+        arrays = costs.indptr, costs.indices, max(costs.shape), solution.row_match
+        solution = solution._replace(entries=costs.data[READERS[costs.device].find_entries(*arrays)])
     return solution, duals_hide_costs(costs, solution, solution.entries)
 
 

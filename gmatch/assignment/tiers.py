@@ -20,7 +20,7 @@ import numpy as np
 
 from ..arrays import namespace
 from ..backends import cpu
-from ..backends.protocol import Vectors
+from ..backends.protocol import Vectors, add_counters
 from ..errors import InvalidInput, changed
 from ..methods import JV
 from ..problems.dense import DenseCosts
@@ -92,7 +92,7 @@ def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> Solved
         return costs, solution, solution
     if outcome == "open":
         return None
-    counters = cpu.add_counters(solution.counters, counters)
+    counters = add_counters(solution.counters, counters)
     return _in_tiers(costs, solution._replace(**copies._asdict(), entries=None, exact=exact, counters=counters), rests)
 
 
@@ -138,6 +138,30 @@ class _Left(NamedTuple):
     allowed: Any  # of each entry
     must: Any  # of each column
 
+    def learn(self, value: int | float, numbers: Any, found: _Least) -> Tier:
+        """The duals of whole multiples of a value. From then on a pair is allowed if a cheapest assignment may use it.
+
+        The arrays change in place.
+        """
+        row_of, column_of = self.costs.places()
+        tier = Tier(value, found.solution.u, found.duals_of_columns(self.must))
+        allowed, must = self.allowed, self.must
+        allowed &= numbers == tier.rows[row_of] + tier.columns[column_of]
+        must |= (tier.columns < 0) & (self.costs.shape[0] != self.costs.shape[1])
+        return tier
+
+
+class _Least(NamedTuple):
+    """The assignment of least entries among those that use all columns that must be used."""
+
+    problem: Costs
+    solution: Solution
+    reward: int | float  # by which the entries of these columns are lower in the problem that was solved
+
+    def duals_of_columns(self, must: Any) -> Any:
+        """The duals of the columns for entries that are not lowered."""
+        return self.solution.v + namespace(must).where(must, self.reward, 0)
+
 
 def _solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> Solved:
     """The cheapest assignment by the least tier, then the least rest, which may be split again.
@@ -147,63 +171,66 @@ def _solve_by_tiers(costs: Costs, split: Split, plan: Plan) -> Solved:
     stay free.
     """
     values = costs.minimised()
-    xp = namespace(values)
-    row_of, column_of = costs.places()
-    rows, columns = sorted(costs.shape)
-    left = _Left(costs, abs(values) != math.inf, xp.zeros(columns, np.bool_))
-    _, allowed, must = left  # they change in place
+    left = _Left(costs, abs(values) != math.inf, namespace(values).zeros(max(costs.shape), np.bool_))
     tiers: list[Tier] = []
-    is_hidden = False
     counters: dict[str, Any] = {}
     next_split: Split | None = split
     while next_split is not None:
-        value, numbers, rests, _ = next_split
-        problem, found, reward = _least(left, numbers, max(int(abs(numbers).max()), 1), plan)
-        counters = _both(counters, found)
-        if found.size < rows:
-            u, v = (dual.astype(costs.dual_type) for dual in (found.u, found.v))
-            return problem, found, Solution(found.size, found.row_match, found.col_match, u, v, counters)
-        y, z = found.u, found.v + xp.where(must, reward, 0)
-        tiers.append(Tier(value, y, z))
-        allowed &= numbers == y[row_of] + z[column_of]
-        must |= (z < 0) & (rows < columns)
-        most = abs(rests[allowed]).max().item()  # rests of other pairs do not matter
-        next_split = None
-        if fit(costs, most, rows):
-            least = 1 if costs.dual_type is np.int64 else value / (ROOM * (rows + 1))
-            problem, found, reward = _least(left, rests, most or least, plan)
-            counters = _both(counters, found)
-            of_problem = found._replace(must_be_used=must)
-            if reward and costs.dual_type is np.float64:  # a reward hides rests as a big number does
-                problem = costs.with_entries(rests, allowed, math.inf)
-                v = found.v + xp.where(must, reward, 0)
-                u = costs_of_assignment(problem, found.row_match) - v[found.row_match]
-                of_problem = of_problem._replace(u=u, v=v)
-            is_hidden = duals_hide_costs(problem, found, problem.of_each_row(found.row_match)) and not _is_exact(
-                problem.minimised(), costs.shape, found
+        split = next_split
+        found = _least(left, split.tiers, max(int(abs(split.tiers).max()), 1), plan)
+        counters = _both(counters, found.solution)
+        if found.solution.size < min(costs.shape):
+            u, v = (dual.astype(costs.dual_type) for dual in (found.solution.u, found.solution.v))
+            return found.problem, found.solution, found.solution._replace(u=u, v=v, counters=counters, entries=None)
+        tiers.append(left.learn(split.value, split.tiers, found))
+        rest, next_split = _least_rest(left, split, plan)
+        counters = counters if rest is None else _both(counters, rest.solution)
+    assert rest is not None, "rests whose sums are too large are split again"
+    return _whole(left, tiers, split.rests, rest, counters)
+
+
+def _least_rest(left: _Left, split: Split, plan: Plan) -> tuple[_Least | None, Split | None]:
+    """The assignment of the least rest, unless sums of rests are too large; and the next split, if one is needed."""
+    costs, rests = left.costs, split.rests
+    rows, are_floats = min(costs.shape), costs.dual_type is np.float64
+    most = abs(rests[left.allowed]).max().item()  # rests of other pairs do not matter
+    if not fit(costs, most, rows):
+        next_split = split_values(rests, left.allowed, rows)
+        if next_split is None:
+            raise InvalidInput(
+                f"sums of these costs could overflow: the pairs that a cheapest assignment may use differ by up to "
+                f"{2 * most}; divide by a common factor"
             )
-            next_split = split_values(rests, allowed, rows) if is_hidden else None
-        else:
-            next_split = split_values(rests, allowed, rows)
-            if next_split is None:
-                raise InvalidInput(
-                    f"sums of these costs could overflow: the pairs that a cheapest assignment may use differ by up to "
-                    f"{2 * most}; divide by a common factor"
-                )
-    # Even duals of the size of the rests may round more than the few pairs cost that have no big number.
-    if costs.dual_type is np.float64 and not is_proven(problem, of_problem, rests):
-        find_exact_optimum(problem, of_problem)
-    v = of_problem.v if costs.dual_type is np.float64 else found.v + xp.where(must, reward, 0)
+        return None, next_split
+    found = _least(left, rests, most or (split.value / (ROOM * (rows + 1)) if are_floats else 1), plan)
+    if found.reward and are_floats:  # a reward hides rests as a big number does
+        found = found._replace(problem=costs.with_entries(rests, left.allowed, math.inf))
+    problem, solution, _ = found
+    is_hidden = duals_hide_costs(problem, solution, problem.of_each_row(solution.row_match)) and not _is_exact(
+        problem.minimised(), costs.shape, solution
+    )
+    return found, split_values(rests, left.allowed, rows) if is_hidden else None
+
+
+def _whole(left: _Left, tiers: list[Tier], rests: Any, found: _Least, counters: dict[str, Any]) -> Solved:
+    """The last problem, its solution, and the solution of the costs, with duals in tiers."""
+    problem, solution, reward = found
+    of_problem, v = solution._replace(must_be_used=left.must), found.duals_of_columns(left.must)
+    if left.costs.dual_type is np.float64:
+        if reward:
+            u = costs_of_assignment(problem, solution.row_match) - v[solution.row_match]
+            of_problem = of_problem._replace(u=u, v=v)
+        # Even duals of the size of the rests may round more than the few pairs cost that have no big number.
+        if not is_proven(problem, of_problem, rests):
+            find_exact_optimum(problem, of_problem)
+        v = of_problem.v
     exact = ExactDuals(tuple(tiers), of_problem.u, v)
     u, v = exact.nearest_u(), exact.nearest_v()
-    return problem, of_problem, Solution(found.size, found.row_match, found.col_match, u, v, counters, None, exact)
+    return problem, of_problem, solution._replace(u=u, v=v, counters=counters, entries=None, exact=exact)
 
 
-def _least(left: _Left, entries: Any, most: int | float, plan: Plan) -> tuple[Costs, Solution, int | float]:
-    """The assignment of least entries along allowed pairs that uses all columns that must be used; and their reward.
-
-    The entries of these columns are lowered by the reward. It is as small as possible, since it costs floats some bits.
-    """
+def _least(left: _Left, entries: Any, most: int | float, plan: Plan) -> _Least:
+    """The assignment of least entries along allowed pairs. Its reward is small, since it costs floats some bits."""
     costs, allowed, must = left
     xp, whole = namespace(entries), entries.dtype.kind == "i"
     column_of = costs.places()[1]
@@ -219,7 +246,7 @@ def _least(left: _Left, entries: Any, most: int | float, plan: Plan) -> tuple[Co
             solution = _without(never, problem, solution)
         free = must & (solution.col_match < 0)
         if solution.size < rows or not bool(free.any()):
-            return problem, solution, reward
+            return _Least(problem, solution, reward)
         reward = min(max(REWARD * most, MORE_REWARD * reward), enough)
         reward = reward if whole else 2.0 ** math.ceil(math.log2(reward))
 
@@ -240,4 +267,4 @@ def _both(counters: dict[str, Any], found: Solution) -> dict[str, Any]:
     """What all runs counted together; the size of the start is the last run's."""
     if not counters:
         return found.counters
-    return cpu.add_counters(counters, found.counters) | {"start_size": found.counters["start_size"]}
+    return add_counters(counters, found.counters) | {"start_size": found.counters["start_size"]}

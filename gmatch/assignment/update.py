@@ -17,7 +17,6 @@ import numpy as np
 
 from .. import _native
 from ..arrays import as_dense_array, as_matrix, device_of, to_host, truth_of
-from ..backends.cpu import bits_and_type
 from ..backends.protocol import Assigned
 from ..errors import InvalidInput
 from ..foreign import as_sparse, is_frame, labels_of, library_of
@@ -27,7 +26,7 @@ from ..problems.sparse import SparseCosts, is_sparse
 from ..proof.verify import verify
 from ..result import STEPS, Assignment, Status
 from ..tensors import comes_back, in_its_library, with_arrays
-from ..types import number_type
+from ..types import number_type, stored_as
 from .lap import lap
 
 MOST = _native.MOST_CHANGED
@@ -369,10 +368,12 @@ def _matched(state: _State, before: float) -> dict[str, Any] | None:
 
 def _run(state: _State, rows: Any, way_out: int | float | None) -> dict[str, Any] | None:
     numbers = rows.nonzero()[0].astype(np.int32)
-    vectors = state.row_match, state.col_match, state.u, state.v
+    vectors, (bits, name) = (state.row_match, state.col_match, state.u, state.v), stored_as(state.matrix.dtype)
     try:
         return dict(
-            _native.match_changed(*bits_and_type(state.matrix), state.maximize, state.limit, way_out, numbers, *vectors)
+            _native.match_changed(
+                state.matrix.view(bits), name, state.maximize, state.limit, way_out, numbers, *vectors
+            )
         )
     except OverflowError:  # an entry whose size was not known before
         return None

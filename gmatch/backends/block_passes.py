@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _native
 from ..arrays import device_of
-from .cpu import bits_and_type
+from ..types import stored_as
 
 # Windows pick the best two entries of a row over every 32nd column; a GPU picks PICKED_ON_GPU, see
 # csrc/core/block_passes.cuh. Both pick the worst one of the overpriced entries there.
@@ -147,7 +147,8 @@ class HostPasses:
     """The passes of `BlockPasses` on threads of the host."""
 
     def __init__(self, array: Any, dual_type: Any, maximize: bool, limit: int | float | None, threads: int) -> None:
-        self._block = *bits_and_type(array), maximize, limit
+        bits, name = stored_as(array.dtype)
+        self._block = array.view(bits), name, maximize, limit
         self._shape, self._dual_type, self._threads = array.shape, dual_type, threads
 
     def least_of_rows(self, rows: Any, v: Any, covered: Any = None) -> tuple[Any, Any]:

@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _native
+from ..devices.gpu import strides_of
+from ..layouts import Layout
+from ..programs.catalogue import BLOCK_PASSES
+from ..programs.entry_points import GRID_BLOCK_SIZE, c_type, cupy, entry_point
+from ..programs.launch import Words
 from .block_passes import MOST_SHARES, STRATA, Depth, ForestState, HeldRows, Near, Picks
-from .catalogue import BLOCK_PASSES
-from .gpu import DENSE_COSTS, GRID_BLOCK_SIZE, INFINITE, c_type, cupy, entry_point, strides_of
-from .launch import Words
-from .layouts import Layout
+from .gpu import DENSE_COSTS, INFINITE
 from .pair_lists_gpu import listed
 
 BLOCK_PASS, FOREST = Layout("BlockPass"), Layout("Forest")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import _native
 from ..arrays import Device
+from ..devices.cpu import processors
 from ..errors import InvalidInput
+from ..layouts import BATCH_PROBLEM, REPORT, numbers_of
 from ..methods import (
     FEW_ROWS_ON_CPU,
     JV,
@@ -27,7 +28,7 @@ from ..methods import (
     assignment_method_of,
 )
 from ..result import ExactDuals, Tier
-from .layouts import BATCH_PROBLEM, REPORT, numbers_of
+from ..types import stored_as
 from .protocol import Assigned, AssignedBatch, AssignmentStart, Cover, Matched, Start, Vectors
 
 if TYPE_CHECKING:
@@ -42,9 +43,7 @@ NAME: Device = "cpu"
 MAX_THREADS = 1024
 # Entries of a graph for each thread that matches it. Fewer than FEWEST_THREADS take up to 1.5 times as long as one thread
 # unless a graph has MANY_ENTRIES (benchmarks/log/cardinality_host.md, "All processors of a host").
-ENTRIES_PER_THREAD, FEWEST_THREADS, MANY_ENTRIES = 1 << 18, 4, 1 << 25
-# Entries for each thread of arrays that are checked once.
-CHECKED_PER_THREAD = 1 << 24
+MATCHED_PER_THREAD, FEWEST_THREADS, MANY_ENTRIES = 1 << 18, 4, 1 << 25
 # Entries of a batch for each thread; csrc/bindings/small_batches.cpp has the number for small problems. See
 # benchmarks/log/small_calls.md, "Batches in one call of the extension". Other numbers were not measured.
 BATCH_ENTRIES_PER_THREAD = 1 << 16
@@ -55,57 +54,35 @@ CORE_STEPS = tuple(numbers_of("CoreStep"))
 TIER_OUTCOMES = tuple(numbers_of("TierOutcome"))
 
 
-def available_threads() -> int:
-    """The processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def thread_count(threads: int | None, entries: int) -> int:
-    """The threads to start: as asked, or as many as there is work for."""
-    if threads is None:
-        return 1 if entries < 2 * CHECKED_PER_THREAD else min(available_threads(), entries // CHECKED_PER_THREAD)
-    if isinstance(threads, bool) or not isinstance(threads, int | np.integer) or not 1 <= threads <= MAX_THREADS:
-        raise InvalidInput(f"threads must be an integer from 1 to {MAX_THREADS}, or None; got {threads!r}")
-    return int(threads)
-
-
 def check_threads(threads: int | None) -> None:
     """Raises `InvalidInput` if `threads` is no number of threads."""
-    thread_count(threads, 0)
+    is_number = isinstance(threads, int | np.integer) and not isinstance(threads, bool)
+    if threads is not None and not (is_number and 1 <= threads <= MAX_THREADS):
+        raise InvalidInput(f"threads must be an integer from 1 to {MAX_THREADS}, or None; got {threads!r}")
+
+
+def thread_count(threads: int | None, work: int) -> int:
+    """The threads to start: as asked, or one for each unit of work, if there are as many processors."""
+    if threads is not None:
+        return int(threads)
+    return 1 if work < 2 else min(len(processors()), work)
 
 
 def reading_threads(threads: int | None, costs: int) -> int:
-    """The threads that read a matrix of `costs` entries: as asked, or as many as there is work for."""
-    if threads is None:
-        return max(1, min(available_threads(), costs // COSTS_PER_THREAD))
-    return thread_count(threads, 0)
+    """The threads that read a matrix of `costs` entries once."""
+    return thread_count(threads, costs // COSTS_PER_THREAD)
 
 
-def matching_threads(threads: int | None, entries: int) -> int:
-    """The threads that match a graph: as asked, or as many as there is work for."""
-    if threads is not None:
-        return thread_count(threads, 0)
-    most = min(available_threads(), entries // ENTRIES_PER_THREAD)
-    return most if most >= FEWEST_THREADS or entries >= MANY_ENTRIES else 1
-
-
-def searching_threads(threads: int | None) -> int:
-    """The threads of a search from all free rows at once: as asked, or one."""
-    return 1 if threads is None else thread_count(threads, 0)
-
-
-def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
-    """What the arrays of a graph hold: see `Inspection` in csrc/cardinality/sparse_rows.cuh."""
-    seen: tuple[int, int, int, int] = _native.inspect(indptr, indices, columns, thread_count(None, len(indices)))
-    return seen
+def threads_of_graph(threads: int | None, entries: int) -> int:
+    """The threads of a search in a graph."""
+    most = thread_count(threads, entries // MATCHED_PER_THREAD)
+    return most if threads is not None or most >= FEWEST_THREADS or entries >= MANY_ENTRIES else 1
 
 
 def match(graph: BipartiteGraph, method: Method, start: int, row_match: Any, threads: int | None) -> Matched:
     """Runs `match_cardinality`."""
     rows, columns = graph.shape
-    team_size = matching_threads(threads, graph.entries)
+    team_size = threads_of_graph(threads, graph.entries)
     # In one piece, which the system gives in large pages sooner than many small pieces.
     cells = np.empty(rows + columns + (columns + 3) // 4, np.int32)
     if row_match is None:
@@ -140,46 +117,14 @@ def counters_of_assignment(report: Any, journal: Any, team: str, threads: int) -
     return counters if len(report) == fields else counters | {"trace": steps_by_name(report[fields:])}
 
 
-def add_counters(counters: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
-    """What several runs counted together."""
-    for more in others:
-        threads = max(counters["threads"], more["threads"])
-        added = {
-            name: value + more.get(name, type(value)())
-            for name, value in counters.items()
-            if isinstance(value, int | list)
-        }
-        counters = counters | added | {"threads": threads}
-    return counters
-
-
 def steps_by_name(trace: Any) -> list[str]:
     """The steps in a `CoreTrace` of csrc: their number, and then each."""
     return [CORE_STEPS[step] for step in trace[1 : 1 + trace[0]]]
 
 
-@cache
-def _bits_and_name_of(dtype: np.dtype[Any]) -> tuple[str | None, str]:
-    """Integers of as many bits, unless NumPy has the type itself, and the name. NumPy makes a name in a microsecond."""
-    return None if hasattr(np, dtype.name) else f"u{dtype.itemsize}", dtype.name
-
-
-def bits_and_type(array: Any) -> tuple[Any, str]:
-    """The array as the extension takes it, and the name of its type. The extension knows no types of other packages."""
-    bits, name = _bits_and_name_of(array.dtype)
-    return array if bits is None else array.view(bits), name
-
-
-def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
-    """The lowest and the highest finite entry, and whether the matrix holds NaN, +inf, -inf, and integers only."""
-    seen = _native.inspect_costs(*bits_and_type(array), thread_count(None, array.size))
-    return *seen, array.dtype.kind in "iu"
-
-
 def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """Runs a method of assignment."""
-    thread_count(threads, 0)
-    found = DENSE_PROGRAMS[type(method)](costs, method, start, threads)
+    found = PROGRAMS_OF[type(method)].dense(costs, method, start, threads)
     found.counters["entries"] = costs.array[np.arange(len(found.row_match)), found.row_match]
     return found
 
@@ -199,7 +144,8 @@ def _for_serial_search(costs: DenseCosts | SparseCosts, start: Start) -> Start:
 
 
 def _arguments(costs: DenseCosts) -> tuple[Any, str, bool, Any]:
-    return *bits_and_type(costs.array), costs.maximize, costs.limit
+    bits, name = stored_as(costs.array.dtype)
+    return costs.array.view(bits), name, costs.maximize, costs.limit
 
 
 def _assign_jv(costs: DenseCosts, method: JV, start: Start, threads: int | None) -> Assigned:
@@ -271,10 +217,10 @@ def exact_duals(words: bytes, rows: int, columns: int) -> ExactDuals:
 
 def _assign_serial_core(costs: DenseCosts, method: Core, start: Start, threads: int | None) -> Assigned:
     start, team_size = _for_serial_search(costs, start), reading_threads(threads, costs.array.size)
-    vectors, may_begin_in_matrix = _vectors(costs, start), isinstance(method, SerialCore)
+    vectors = _vectors(costs, start)
     counters = dict(
         _native.assign_core_jv(
-            *_arguments(costs), costs.lowest, costs.highest, *vectors, start.v is not None, may_begin_in_matrix,
+            *_arguments(costs), costs.lowest, costs.highest, *vectors, start.v is not None, method.may_begin_in_matrix,
             team_size,
         )
     )  # fmt: skip
@@ -283,7 +229,7 @@ def _assign_serial_core(costs: DenseCosts, method: Core, start: Start, threads: 
 
 
 def _assign_core(costs: DenseCosts, method: Core, start: Start, threads: int | None) -> Assigned:
-    team_size = searching_threads(threads)
+    team_size = thread_count(threads, 1)
     if team_size == 1:
         return _assign_serial_core(costs, method, start, threads)
     program = partial(_native.assign_by_core, *_arguments(costs))
@@ -293,69 +239,39 @@ def _assign_core(costs: DenseCosts, method: Core, start: Start, threads: int | N
 def _assign_by_slacks(costs: DenseCosts, method: Munkres, start: Start, threads: int | None) -> Assigned:
     slacks = np.empty(costs.array.size, costs.slack_type())
     program = partial(_native.assign_by_slacks, costs.array, costs.maximize, costs.limit)
-    return _search(program, costs, method, start, (method.rung, slacks, searching_threads(threads)))
+    return _search(program, costs, method, start, (method.rung, slacks, thread_count(threads, 1)))
 
 
 def _assign_by_search(costs: DenseCosts, method: Tree | Classical, start: Start, threads: int | None) -> Assigned:
     program, classical = partial(_native.assign_by_search, *_arguments(costs)), isinstance(method, Classical)
-    return _search(program, costs, method, start, (classical, method.many_paths, searching_threads(threads)))
+    return _search(program, costs, method, start, (classical, method.many_paths, thread_count(threads, 1)))
 
 
 def _search(program: Any, costs: DenseCosts, method: Any, start: Start, last: tuple[Any, ...]) -> Assigned:
     """Runs a program of the search, which has its costs; its `last` arguments end with the number of threads."""
     vectors = _vectors(costs, start)
-    levels, augmentations = journal = np.empty((2, journal_length(method, len(vectors[0]))), np.int32)
+    levels, augmentations = journal = np.empty((2, (len(vectors.row_match) + 1) * method.most_searches), np.int32)
     report = program(*vectors, levels, augmentations, start.kind, start.v is not None, *last)
-    return Assigned(*vectors, counters_of_assignment(report, journal_of(method, journal), "host", last[-1]))
-
-
-DENSE_PROGRAMS: dict[type, Callable[..., Assigned]] = {
-    JV: _assign_jv,
-    SparseJV: _assign_jv,
-    SerialCore: _assign_serial_core,
-    Core: _assign_core,
-    Munkres: _assign_by_slacks,
-    Tree: _assign_by_search,
-    Classical: _assign_by_search,
-}
-
-
-def journal_length(method: AssignmentMethod, rows: int) -> int:
-    """How many phases there can be."""
-    return (rows + 1) * (_native.MOST_REPRICINGS + 2 if type(method) is Core else 1)
-
-
-def journal_of(method: AssignmentMethod, journal: Any) -> Any:
-    """What is known of each phase: nothing if each search has a launch of its own."""
-    return journal if method.one_launch else journal[:, :0]
-
-
-BATCH_PROGRAMS: dict[type, str] = {
-    JV: "jv", SparseJV: "jv", SerialCore: "core", Classical: "classical", Tree: "tree",
-}  # fmt: skip
+    known = journal if method.one_launch else journal[:, :0]
+    return Assigned(*vectors, counters_of_assignment(report, known, "host", last[-1]))
 
 
 def assign_batch(
     batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None, drops: bool = False
 ) -> AssignedBatch:
     """Runs a method on every problem, one thread each. Drops no pairs."""
-    entries = int(batch.shapes.prod(axis=1).sum())
-    wanted = (
-        thread_count(threads, 0)
-        if threads is not None
-        else min(available_threads(), entries // BATCH_ENTRIES_PER_THREAD)
-    )
     problems, rows, columns = batch.shape
-    team_size = max(1, min(wanted, problems))
+    entries = int(batch.shapes.prod(axis=1).sum())
+    team_size = max(1, min(thread_count(threads, entries // BATCH_ENTRIES_PER_THREAD), problems))
     row_match, col_match = np.full((problems, rows), -1, np.int32), np.full((problems, columns), -1, np.int32)
     u, v = np.zeros((problems, rows), batch.dual_type), np.zeros((problems, columns), batch.dual_type)
     pair_costs = np.zeros((problems, rows), batch.array.dtype)
     layout = batch.layout().view(np.int64).reshape(problems, BATCH_PROBLEM.size // 8)  # words
+    wanted = batch.maximize, batch.limit, batch.lowest, batch.highest
+    how = PROGRAMS_OF[type(method)].batch, start, method.many_paths, FEW_ROWS_ON_CPU[batch.dual_type]
     reports = _native.assign_batch(
-        layout, batch.array, batch.maximize, batch.limit, batch.lowest, batch.highest, row_match,
-        col_match, u, v, pair_costs, BATCH_PROGRAMS[type(method)], start, method.many_paths,
-        FEW_ROWS_ON_CPU[batch.dual_type], team_size,
-    )  # fmt: skip
+        layout, batch.array, wanted, how, (row_match, col_match, u, v, pair_costs), team_size
+    )
     counters = counters_of(reports) | {"team": "host", "threads": team_size}
     return AssignedBatch(row_match, col_match, u, v, pair_costs, counters.copy)
 
@@ -367,34 +283,21 @@ def counters_of(reports: Any) -> dict[str, Any]:
     return counters
 
 
-def has_duplicates(indptr: Any, indices: Any, columns: int) -> bool:
-    """Whether a row has two entries in one column."""
-    found: bool = _native.has_duplicates(indptr, indices, columns)
-    return found
-
-
-def find_entries(indptr: Any, indices: Any, columns: int, row_match: Any) -> Any:
-    """The position of the entry of each row's pair; -1 for pairs that are not stored, and rows without a pair."""
-    positions = np.empty(len(row_match), np.int64)
-    _native.find_entries(indptr, indices, columns, row_match, positions)
-    return positions
-
-
 def assign_sparse(costs: SparseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """As `assign`, for sparse costs."""
-    thread_count(threads, 0)
-    return SPARSE_PROGRAMS[type(method)](costs, method, start, threads)
+    found: Assigned = PROGRAMS_OF[type(method)].sparse(costs, method, start, threads)
+    return found
 
 
 def cover(costs: DenseCosts, threads: int | None) -> Cover:
     """A smallest vertex cover of the allowed pairs of floats."""
-    return Cover(*_native.cover_of_dense(*_arguments(costs)[:-1], partial(thread_count, threads)))
+    return Cover(*_native.cover_of_dense(*_arguments(costs)[:-1], partial(threads_of_graph, threads)))
 
 
 def cover_of_sparse(costs: SparseCosts, threads: int | None) -> Cover:
     """A smallest vertex cover of the allowed pairs."""
     arrays = costs.indptr, costs.indices, costs.data, costs.maximize
-    return Cover(*_native.cover_of_sparse(*arrays, max(costs.shape), partial(thread_count, threads)))
+    return Cover(*_native.cover_of_sparse(*arrays, max(costs.shape), partial(threads_of_graph, threads)))
 
 
 Bounds = tuple[int | float, int | float]
@@ -405,14 +308,14 @@ def parts(costs: DenseCosts, threads: int | None) -> tuple[Cover, list[tuple[Any
 
     The rows of the first part are the rows of the cover. The rows of the second part are the columns of the cover.
     """
-    found = cover(costs, threads)
-    made = []
+    found, made = cover(costs, threads), []
+    bits, name, *_ = _arguments(costs)
     for array, rows, columns in (
-        (costs.array, found.rows, found.other_columns), (costs.array.T, found.columns, found.other_rows)
+        (bits, found.rows, found.other_columns), (bits.T, found.columns, found.other_rows)
     ):  # fmt: skip
-        part = np.empty((len(rows), len(columns)), array.dtype)
-        bounds = _native.copy_part(*bits_and_type(array), costs.maximize, rows, columns, bits_and_type(part)[0])
-        made.append((part, bounds))
+        part = np.empty((len(rows), len(columns)), bits.dtype)
+        bounds = _native.copy_part(array, name, costs.maximize, rows, columns, part)
+        made.append((part.view(costs.array.dtype), bounds))
     return found, made
 
 
@@ -445,7 +348,7 @@ def _assign_sparse_jv(costs: SparseCosts, method: JV, start: Start, threads: int
 
 
 def _assign_sparse_tree(costs: SparseCosts, method: Tree, start: Start, threads: int | None) -> Assigned:
-    start, team_size = _for_serial_search(costs, start), searching_threads(threads)
+    start, team_size = _for_serial_search(costs, start), thread_count(threads, 1)
     vectors = _vectors(costs, start)
     levels, augmentations = journal = np.empty((2, min(costs.shape) + 1), np.int32)
     report = _native.assign_sparse_tree(
@@ -453,13 +356,6 @@ def _assign_sparse_tree(costs: SparseCosts, method: Tree, start: Start, threads:
         start.v is not None, method.many_paths, costs.dual_spread(), team_size,
     )  # fmt: skip
     return Assigned(*vectors, counters_of_assignment(report, journal, "host", team_size))
-
-
-SPARSE_PROGRAMS: dict[type, Callable[..., Assigned]] = {
-    SparseJV: _assign_where_faster,
-    JV: _assign_sparse_jv,
-    Tree: _assign_sparse_tree,
-}
 
 
 def _assign_laid_out(costs: DenseCosts, dual_type: type, start: Start, threads: int | None) -> Assigned:
@@ -473,3 +369,22 @@ def _assign_laid_out(costs: DenseCosts, dual_type: type, start: Start, threads: 
         most = v.max()
         u, v = u + most, v - most
     return Assigned(row_match, col_match, u, v, counters | {"method": method.name, "reason": f"{LAID_OUT}; {reason}"})
+
+
+class Programs(NamedTuple):
+    """The programs of a method, None for costs that it does not solve."""
+
+    dense: Callable[..., Assigned]
+    sparse: Any = None
+    batch: Any = None  # the name of the program of one problem
+
+
+PROGRAMS_OF: dict[type, Programs] = {
+    JV: Programs(_assign_jv, _assign_sparse_jv, "jv"),
+    SparseJV: Programs(_assign_jv, _assign_where_faster, "jv"),
+    Core: Programs(_assign_core),
+    SerialCore: Programs(_assign_serial_core, batch="core"),
+    Munkres: Programs(_assign_by_slacks),
+    Tree: Programs(_assign_by_search, _assign_sparse_tree, "tree"),
+    Classical: Programs(_assign_by_search, batch="classical"),
+}

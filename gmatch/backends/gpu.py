@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
-from functools import cache, lru_cache, partial
+import math
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .. import _native, cuda
+from ..devices.gpu import csr_edges, entries_of_pairs, lanes_for, strides_of
 from ..errors import InvalidInput
-from ..methods import JV, Claims, Classical, Core, Munkres, TiedCore, Tree
-from ..types import number_type
-from .catalogue import (
+from ..layouts import Layout, words_of
+from ..methods import JV, Classical, Core, Munkres, TiedCore, Tree
+from ..programs.catalogue import (
     ASSIGN,
     ASSIGN_BATCH,
     ASSIGN_CORE,
     ASSIGN_SPARSE,
-    COSTS,
     FORESTS,
-    INSPECT_COSTS,
     MATCH,
     MUNKRES,
-    NARROW,
     PROGRAMS,
-    ROWS,
     Program,
 )
-from .compiled import Kernel, kernels_of
-from .cpu import add_counters, counters_by_name, counters_of, counters_of_assignment, journal_length, journal_of
-from .launch import CORE_REPORT_SIZE, REPORT_SIZE, SIZE, Launch, Vectors, Words, first_layout, on_host
-from .layouts import Layout, words_of
-from .protocol import Assigned, AssignedBatch, AssignmentStart, Matched, Start
+from ..programs.compiled import Kernel
+from ..programs.entry_points import (
+    BLOCK_SIZE,
+    GRID_BLOCK_SIZE,
+    c_type,
+    cupy,
+    entry_point,
+    entry_points,
+    index_types,
+    resident_blocks,
+)
+from ..programs.launch import CORE_REPORT_SIZE, REPORT_SIZE, SIZE, Launch, Vectors, Words, first_layout, on_host
+from .cpu import counters_by_name, counters_of, counters_of_assignment
+from .protocol import Assigned, AssignedBatch, AssignmentStart, Matched, Start, add_counters
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,19 +49,12 @@ if TYPE_CHECKING:
     from ..problems.graph import BipartiteGraph
     from ..problems.sparse import SparseCosts
 
-cupy: Any = cuda.module()
-
 NAME: Device = "gpu"
 # The paper's constant number of threads: 256 blocks of 256.
 CONSTANT_BLOCKS = 256
 PAPER_BLOCK_SIZE = 256
-# Threads of a block that is a team by itself, or does several levels by itself: the most that a GPU allows.
-BLOCK_SIZE = 1024
 # What a program that keeps no journal gives back of it.
 NO_JOURNAL = np.empty((2, 0), np.int32)
-# A block for each multiprocessor: more threads make the barrier of the grid slower, and a level is mostly latency. They
-# are worth it where blocks do several levels by themselves.
-GRID_BLOCK_SIZE = 512
 # Up to this many rows, columns and entries one thread block solves a problem faster than a grid with its barriers.
 BLOCK_TEAM_LIMIT = 1 << 14
 # An assignment problem of at most 2**14 entries is solved by one block faster than by a grid.
@@ -75,98 +75,33 @@ MANY_LEVELS = "ties: a search in the matrix took many levels, so a core took ove
 MOST_SEARCHERS = 320
 # A problem of a batch whose arrays take no more is worked on in the multiprocessor's own memory: two blocks fit.
 NEAR_MEMORY_LIMIT = 111 << 10
-INSPECTION, COST_INSPECTION = map(Layout, ("Inspection", "CostInspection"))
-CSR_EDGES, TASK, ASSIGNMENT_TASK = map(Layout, ("CsrEdges", "Task", "AssignmentTask"))
-SPARSE_COSTS, ENTRIES = map(Layout, ("SparseCosts", "Entries"))
-SEEN_IN_GRAPH = INSPECTION.getter("falling_offsets", "first_offset", "last_offset", "bad_columns")
-SEEN_IN_COSTS = COST_INSPECTION.getter("lowest", "minus_highest", "nans", "plus_infs", "minus_infs", "fractions")
-# The programs that run before and after the program of a method.
-OF_COSTS = ("inspect_costs_grid", "find_pair_costs_grid")
+TASK, ASSIGNMENT_TASK, SPARSE_COSTS = map(Layout, ("Task", "AssignmentTask", "SparseCosts"))
 # By the type of the duals.
 DENSE_COSTS = {np.int64: Layout("DenseCosts<long long>"), np.float64: Layout("DenseCosts<double>")}
 BATCH = {np.int64: Layout("Batch<long long>"), np.float64: Layout("Batch<double>")}
 DUAL_OF: dict[str, Any] = {"i": np.int64, "f": np.float64}  # by the kind of the costs' type
-# By their names in NumPy.
-C_TYPES = {words["type"]: words["cost"] for words in (*COSTS, *NARROW)}
 WORKSPACE_SIZES: dict[Program, Callable[..., int]] = {
     program: getattr(_native, program.workspace) for program in PROGRAMS if program.workspace
 }
 INFINITE = {np.int64: 2**63 - 1, np.float64: np.inf}  # no limit
 
 
-@cache
-def entry_point(program: Program, name: str, device: int, **words: str | int) -> Kernel:
-    """An entry point of a program, compiled for words of the catalogue, on the current device."""
-    return entry_points(program, (name,), device, **words)[0]
-
-
-@cache
-def entry_points(program: Program, names: tuple[str, ...], device: int, **words: str | int) -> list[Kernel]:
-    """Entry points of a program that are launched one after the other. They compile at the same time."""
-    variant = program.variant(**{word: str(value) for word, value in words.items()})
-    return kernels_of(variant, names, cupy.cuda.Device(device).compute_capability)
-
-
-def index_types(indptr: Any, indices: Any) -> dict[str, str]:
-    """The types of the arrays of compressed sparse rows, as words of the catalogue."""
-    return {"offset": c_type(indptr), "column": c_type(indices)}
-
-
-def c_type(array: Any) -> str:
-    return _c_type_of(array.dtype)
-
-
-@cache
-def _c_type_of(dtype: Any) -> str:
-    return C_TYPES[dtype.name]  # NumPy puts the name together anew each time, which takes 2 us
-
-
-def resident_blocks(kernel: Kernel, block_size: int, device: Any, near_memory: int = 0) -> int:
-    """How many blocks the device holds at once. Further blocks would never reach a barrier of the grid."""
-    per_processor = cupy.cuda.driver.occupancyMaxActiveBlocksPerMultiprocessor(kernel.ptr, block_size, near_memory)
-    return int(per_processor) * int(device.attributes["MultiProcessorCount"])
-
-
 def grid_of(method: ForestMethod, kernel: Kernel, rows: int, device: Any) -> tuple[int, int]:
     """Blocks of the grid, and threads of a block."""
-    threads = getattr(method, "threads", None)
-    if threads is None:
-        grows_unevenly = type(method) is Claims and not method.shortest_only
-        return device.attributes["MultiProcessorCount"], BLOCK_SIZE if grows_unevenly else GRID_BLOCK_SIZE
+    if method.threads is None:
+        return device.attributes["MultiProcessorCount"], BLOCK_SIZE if method.grows_unevenly else GRID_BLOCK_SIZE
     resident = resident_blocks(kernel, PAPER_BLOCK_SIZE, device)
-    wanted = CONSTANT_BLOCKS if threads == "ct" else -(-rows // PAPER_BLOCK_SIZE)
+    wanted = CONSTANT_BLOCKS if method.threads == "ct" else -(-rows // PAPER_BLOCK_SIZE)
     return max(1, min(wanted, resident)), PAPER_BLOCK_SIZE
 
 
 def lanes_of(method: ForestMethod, graph: BipartiteGraph) -> int:
     """Threads that share a row: one in the paper's kernels, otherwise by the mean degree."""
-    if hasattr(method, "threads"):
-        return 1
-    return lanes_for(graph.entries, graph.shape[0])
-
-
-def lanes_for(entries: int, rows: int) -> int:
-    """Threads that share a row, by the mean degree."""
-    degree = entries / max(1, rows)
-    return 32 if degree > 12 else 8 if degree > 4 else 4
-
-
-def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
-    """What the arrays of a graph hold: see `Inspection` in csrc/cardinality/sparse_rows.cuh."""
-    with indices.device as device:
-        lanes = lanes_for(len(indices), len(indptr) - 1)
-        kernel = entry_point(ROWS, "inspect_grid", device.id, **index_types(indptr, indices), lanes=lanes)
-        seen = Words(len(INSPECTION.names))
-        blocks = max(1, min(device.attributes["MultiProcessorCount"], len(indices) // BLOCK_SIZE))
-        edges = _edges(indptr, indices, columns)
-        kernel((blocks,), (BLOCK_SIZE,), (edges, np.int64(len(indices)), seen.begin, seen.arrivals))
-        falling, first, last, bad = SEEN_IN_GRAPH(seen.read())
-    return falling, first, last, bad
+    return lanes_for(graph.entries, graph.shape[0]) if method.threads is None else 1
 
 
 def match(graph: BipartiteGraph, method: ForestMethod, start: int, row_match: Any, threads: int | None) -> Matched:
     """Runs `match_cardinality`."""
-    check_threads(threads)
     rows, columns = graph.shape
     with graph.indices.device as device:
         team = "block" if rows + columns + graph.entries <= BLOCK_TEAM_LIMIT else "grid"
@@ -188,17 +123,10 @@ def match(graph: BipartiteGraph, method: ForestMethod, start: int, row_match: An
             levels=launch.levels, augmentations=launch.augmentations, workspace=launch.workspace,
             progress=launch.progress, report=launch.report, start=start, shortest_only=method.shortest_only,
         )  # fmt: skip
-        kernel((blocks,), (block_size,), (_edges(graph.indptr, graph.indices, columns), task, launch.arrivals))
+        kernel((blocks,), (block_size,), (csr_edges(graph.indptr, graph.indices, columns), task, launch.arrivals))
         row_match, col_match, reached = vectors.arrays()
         counters = counters_by_name(*launch.read(), team, blocks * block_size)
     return Matched(row_match, col_match, reached, counters | {"code": kernel.origin})
-
-
-def _edges(indptr: Any, indices: Any, columns: int) -> Any:
-    """A `CsrEdges` of csrc."""
-    return CSR_EDGES.pack(
-        num_rows=len(indptr) - 1, num_columns=columns, offsets=indptr.data.ptr, columns=indices.data.ptr
-    )
 
 
 def check_threads(threads: int | None) -> None:
@@ -206,56 +134,8 @@ def check_threads(threads: int | None) -> None:
         raise InvalidInput(f"threads is for the CPU, a GPU sizes its own grid; got threads={threads!r}; leave it out")
 
 
-def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
-    """The lowest and the highest finite entry, whether there are NaN, +inf and -inf, and no fractions."""
-    with array.device as device:
-        kernel, _ = entry_points(INSPECT_COSTS, OF_COSTS, device.id, cost=c_type(array))
-        seen = Words(len(COST_INSPECTION.names))
-        blocks = max(1, min(device.attributes["MultiProcessorCount"], array.size // BLOCK_SIZE))
-        kernel((blocks,), (BLOCK_SIZE,), (_entries(array), seen.begin, seen.arrivals))
-        lowest, minus_highest, nans, plus_infs, minus_infs, fractions = SEEN_IN_COSTS(seen.read())
-    whole = number_type(array.dtype).kind == "i"
-    range_of = (_from_order(lowest, whole), _from_order(~minus_highest, whole))
-    return *range_of, nans > 0, plus_infs > 0, minus_infs > 0, fractions == 0
-
-
-def _pair_costs(array: Any, row_match: Any, device: int) -> Any:
-    """The entry of each row of a matrix in its column; any entry for a free row. Does not wait for the result."""
-    rows = len(row_match)
-    pair_costs = cupy.empty(rows, array.dtype)
-    _, kernel = entry_points(INSPECT_COSTS, OF_COSTS, device, cost=c_type(array))
-    blocks = max(1, min(cupy.cuda.Device(device).attributes["MultiProcessorCount"], rows // GRID_BLOCK_SIZE))
-    words = Words(0)  # until the launch, or another thread could have their memory first
-    kernel((blocks,), (GRID_BLOCK_SIZE,), (_entries(array), row_match, pair_costs, words.arrivals))
-    return pair_costs
-
-
-def _entries(array: Any) -> Any:
-    """An `Entries` of csrc."""
-    (rows, columns), (row_stride, column_stride) = array.shape, strides_of(array)
-    return ENTRIES.pack(
-        first=array.data.ptr, num_rows=rows, num_columns=columns, row_stride=row_stride, column_stride=column_stride
-    )
-
-
-def strides_of(array: Any) -> tuple[int, int]:
-    """The strides of a matrix, in entries."""
-    (row_stride, column_stride), size = array.strides, array.itemsize
-    return row_stride // size, column_stride // size
-
-
-def _from_order(place: int, whole: bool) -> int | float:
-    """The number that `order_of` in csrc/costs/inspection.cuh puts in a place; infinity if no float was finite."""
-    if whole:
-        return place
-    if place in (2**63 - 1, -(2**63)):
-        return float(np.copysign(np.inf, place))
-    return float(np.int64(place if place >= 0 else place ^ (2**63 - 1)).view(np.float64))
-
-
 def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """Runs a method of assignment."""
-    check_threads(threads)
     if not isinstance(method, TiedCore):
         return _assign(costs, method, start)
     found = _assign(costs, method.search, start, MOST_LEVELS)
@@ -273,15 +153,16 @@ def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_leve
     rows, columns = costs.array.shape
     dual, cost = costs.dual_type, c_type(costs.array)
     with costs.array.device as device:
-        blocks, block_size = _assignment_grid(method, rows * columns, device)
+        of_method = DENSE_PROGRAMS[type(method)]
+        program, blocks, block_size = of_method.program, *of_method.grid(rows * columns, device)
         team = "block" if blocks == 1 else "grid"
         vectors = Vectors(
             (start.row_match, rows, np.int32), (None, columns, np.int32), (None, rows, dual), (start.v, columns, dual)
         )
-        program, words, report_size, runs = DENSE_PROGRAMS[type(method)]
         launch = Launch(
-            journal_length(method, rows),
-            WORKSPACE_SIZES[program](rows, columns, blocks * block_size, cost=cost, **words), report_size,
+            (rows + 1) * method.most_searches,
+            WORKSPACE_SIZES[program](rows, columns, blocks * block_size, cost=cost, **of_method.words),
+            of_method.report_size,
         )  # fmt: skip
         task = _assignment_task(vectors, launch, start, method.many_paths, most_levels)
         row_stride, column_stride = strides_of(costs.array)
@@ -290,12 +171,13 @@ def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_leve
             column_stride=column_stride, maximize=costs.maximize,
             limit=INFINITE[dual] if costs.limit is None else costs.limit,
         )  # fmt: skip
-        for run in runs:
+        for run in of_method.runs:
             kernel = run(costs, method, (problem, task), launch, (blocks, block_size))
             row_match, col_match, u, v = vectors.arrays()
-            entries = _pair_costs(costs.array, row_match, device.id)
+            entries = entries_of_pairs(costs.array, row_match, device.id)
             report, journal = launch.read()
-            counters = counters_of_assignment(report, journal_of(method, journal), team, blocks * block_size)
+            known = journal if method.one_launch else NO_JOURNAL
+            counters = counters_of_assignment(report, known, team, blocks * block_size)
             if counters.get("trace", ["done"])[-1] != "bound":
                 break
     return Assigned(row_match, col_match, u, v, counters | {"entries": entries, "code": kernel.origin})
@@ -311,18 +193,6 @@ def _assignment_task(vectors: Vectors, launch: Launch, start: Start, many_paths:
         report=launch.report, start=start.kind, has_duals=start.v is not None, many_paths=many_paths,
         most_levels=most_levels,
     )  # fmt: skip
-
-
-def _assignment_grid(method: AssignmentMethod, entries: int, device: Any) -> tuple[int, int]:
-    """Blocks of the grid, and threads of a block; one block is a team of its own."""
-    kind, processors = type(method), device.attributes["MultiProcessorCount"]
-    if kind is Munkres:
-        return processors, BLOCK_SIZE
-    if entries <= BLOCK_ASSIGNMENT_LIMIT and kind is not Core:
-        return 1, GRID_BLOCK_SIZE
-    blocks = min(processors, FEW_BLOCKS) if entries <= FEW_BLOCKS_LIMIT else processors
-    is_wide = kind is Classical and entries >= WIDE_BLOCKS_FROM
-    return blocks, BLOCK_SIZE if is_wide else GRID_BLOCK_SIZE
 
 
 def _run_search(costs: DenseCosts, method: Any, given: tuple[Any, Any], state: Launch, grid: tuple[int, int]) -> Kernel:
@@ -390,12 +260,33 @@ def _run_munkres(
 EDGES_OF: dict[type, dict[str, str]] = {Tree: {"edges": "TightEdges"}, Classical: {"edges": "ClassicalEdges"}}
 # The edges of each method that solves batches.
 BATCH_EDGES_OF = {**EDGES_OF, JV: {"edges": "ShortestPaths"}}
-# For each method: its program, the words that it is compiled for beside the type of costs, the size of its report, and
-# the functions that run it. The second function runs only if the trace of the first one ends with `bound`.
-DENSE_PROGRAMS: dict[type, tuple[Program, dict[str, str], int, tuple[Callable[..., Kernel], ...]]] = {
-    **{kind: (ASSIGN, words, REPORT_SIZE, (_run_search,)) for kind, words in EDGES_OF.items()},
-    Core: (ASSIGN_CORE, {}, CORE_REPORT_SIZE, (_run_core, _search_matrix)),
-    Munkres: (MUNKRES, {}, REPORT_SIZE, (_run_munkres,)),
+
+
+class DenseProgram(NamedTuple):
+    """The program of a method for dense costs, and its grid by the number of entries."""
+
+    program: Program
+    words: dict[str, str]  # that it is compiled for, beside the type of costs
+    runs: tuple[Callable[..., Kernel], ...]  # the second only if the trace of the first ends with `bound`
+    report_size: int = REPORT_SIZE
+    one_block_up_to: int = BLOCK_ASSIGNMENT_LIMIT
+    few_blocks_up_to: int = FEW_BLOCKS_LIMIT
+    wide_blocks_from: float = math.inf
+
+    def grid(self, entries: int, device: Any) -> tuple[int, int]:
+        """Blocks of the grid, and threads of a block; one block is a team of its own."""
+        if entries <= self.one_block_up_to:
+            return 1, GRID_BLOCK_SIZE
+        processors = device.attributes["MultiProcessorCount"]
+        blocks = min(processors, FEW_BLOCKS) if entries <= self.few_blocks_up_to else processors
+        return blocks, BLOCK_SIZE if entries >= self.wide_blocks_from else GRID_BLOCK_SIZE
+
+
+DENSE_PROGRAMS: dict[type, DenseProgram] = {
+    Tree: DenseProgram(ASSIGN, EDGES_OF[Tree], (_run_search,)),
+    Classical: DenseProgram(ASSIGN, EDGES_OF[Classical], (_run_search,), wide_blocks_from=WIDE_BLOCKS_FROM),
+    Core: DenseProgram(ASSIGN_CORE, {}, (_run_core, _search_matrix), CORE_REPORT_SIZE, one_block_up_to=0),
+    Munkres: DenseProgram(MUNKRES, {}, (_run_munkres,), one_block_up_to=0, few_blocks_up_to=0, wide_blocks_from=0),
 }
 
 
@@ -403,7 +294,6 @@ def assign_batch(
     batch: CostBatch, method: AssignmentMethod, start: int, threads: int | None, drops: bool = False
 ) -> AssignedBatch:
     """Checks the costs and runs a method on every problem, one block each, in one launch. Does not wait for it."""
-    check_threads(threads)
     problems, rows, columns = batch.shape
     dual = batch.dual_type
     with batch.array.device as device:
@@ -514,36 +404,8 @@ def _counters_on_host(reports: Any, facts: dict[str, Any]) -> dict[str, Any]:
         return counters_of(on_host(reports)) | facts
 
 
-def has_duplicates(indptr: Any, indices: Any, columns: int) -> bool:
-    """Whether a row may have two entries in one column: whether a row is not sorted."""
-    seen = Words(1)
-    _run_over_rows("count_unsorted_grid", indptr, indices, columns, seen.begin, seen.arrivals)
-    return seen.read() != [0]
-
-
-def find_entries(indptr: Any, indices: Any, columns: int, row_match: Any) -> Any:
-    """The position of the entry of each row's pair; -1 for pairs that are not stored, and rows without a pair."""
-    with indices.device:
-        positions = cupy.empty(len(row_match), np.int64)
-        words = Words(0)  # until the launch, or another thread could have their memory first
-        _run_over_rows("find_entries_grid", indptr, indices, columns, row_match, positions, words.arrivals)
-    return positions
-
-
-def _run_over_rows(name: str, indptr: Any, indices: Any, columns: int, *others: Any) -> None:
-    """Launches an entry point of csrc/programs/rows.cu with all rows at once, up to a full GPU."""
-    rows = len(indptr) - 1
-    lanes = lanes_for(len(indices), rows)
-    with indices.device as device:
-        kernel = entry_point(ROWS, name, device.id, **index_types(indptr, indices), lanes=lanes)
-        most = 2 * device.attributes["MultiProcessorCount"]
-        blocks = max(1, min(-(-rows * lanes // GRID_BLOCK_SIZE), most))
-        kernel((blocks,), (GRID_BLOCK_SIZE,), (_edges(indptr, indices, columns), *others))
-
-
 def assign_sparse(costs: SparseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """As `assign`, for sparse costs."""
-    check_threads(threads)
     rows, columns = sorted(costs.shape)
     start = start if rows == columns else start._replace(v=None)
     team = "block" if rows + columns + costs.entries <= BLOCK_TEAM_LIMIT else "grid"

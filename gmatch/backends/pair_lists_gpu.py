@@ -11,9 +11,10 @@ import numpy as np
 
 from .. import cuda
 from ..arrays import to_host
-from .catalogue import PAIR_LISTS
-from .gpu import GRID_BLOCK_SIZE, _from_order, cupy, entry_points, resident_blocks
-from .launch import Words
+from ..devices.gpu import from_order
+from ..programs.catalogue import PAIR_LISTS
+from ..programs.entry_points import GRID_BLOCK_SIZE, cupy, entry_points, resident_blocks
+from ..programs.launch import Words
 from .pair_lists import Places, index_type
 
 # MOST_SHARES of csrc/points/lists.cuh.
@@ -56,7 +57,7 @@ def rows_of(keys: Any, shape: tuple[int, int]) -> tuple[Any, Any]:
 
 def less_duals(pairs: Places, v: Any, shape: tuple[int, int]) -> tuple[tuple[Any, Any, Any], float, float]:
     begins, columns, above, extremes = _made(*pairs, v, shape)
-    lowest, minus_highest = (_from_order(place, False) for place in to_host(extremes).tolist())
+    lowest, minus_highest = (from_order(place, False) for place in to_host(extremes).tolist())
     return (begins, columns, above), float(lowest), -float(minus_highest)
 
 

@@ -15,11 +15,11 @@ import numpy as np
 
 from .. import cuda
 from ..arrays import to_host
+from ..layouts import Layout
+from ..programs.catalogue import POINT_BOUNDS
+from ..programs.entry_points import GRID_BLOCK_SIZE, cupy, entry_points, resident_blocks
+from ..programs.launch import Words
 from .block_passes import Depth, Picks
-from .catalogue import POINT_BOUNDS
-from .gpu import GRID_BLOCK_SIZE, cupy, entry_points, resident_blocks
-from .launch import Words
-from .layouts import Layout
 from .pair_lists_gpu import merged
 
 POINT_WINDOW, POINT_PAIRS = Layout("PointWindow"), Layout("PointPairs")

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from ..programs.catalogue import COORDINATES, POINT_COSTS, POINT_PASSES
+from ..programs.entry_points import GRID_BLOCK_SIZE, cupy, entry_point, resident_blocks
+from ..programs.launch import Words
 from .block_passes import STRATA, Depth, Picks
-from .catalogue import COORDINATES, POINT_COSTS, POINT_PASSES
-from .gpu import GRID_BLOCK_SIZE, cupy, entry_point, resident_blocks
-from .launch import Words
 from .pair_lists_gpu import listed
 from .point_bounds import POINT_PAIRS, POINT_WINDOW, BoundPasses
 

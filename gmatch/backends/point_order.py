@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .catalogue import POINT_ORDER
-from .gpu import GRID_BLOCK_SIZE, cupy, entry_points, resident_blocks
-from .launch import Words
+from ..programs.catalogue import POINT_ORDER
+from ..programs.entry_points import GRID_BLOCK_SIZE, cupy, entry_points, resident_blocks
+from ..programs.launch import Words
 
 PROGRAMS = "keys_of_nodes_grid", "take_places_grid"
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _native
-from .cpu import available_threads, thread_count
+from .cpu import check_threads, thread_count
 from .protocol import Assigned
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def assign_points(costs: PointCosts, row_match: Any, v: Any, threads: int | None
     `row_match` and `v` are the start, or None. The answer may cost more than the optimum, by the share `gap` of it;
     ``stopped`` says whether it may.
     """
+    check_threads(threads)
     rows, columns = costs.shape
     assert 0 < rows <= columns, "the smaller cloud comes first, and empty ones have no duals"
     found_match, col_match = np.empty(rows, np.int32), np.empty(columns, np.int32)
@@ -39,15 +40,9 @@ def assign_points(costs: PointCosts, row_match: Any, v: Any, threads: int | None
         _filled_up(costs.x), _filled_up(costs.y), costs.metric, costs.p or 0.0, rows < columns or limit < math.inf,
         limit, costs.whole, costs.unit, np.empty(0, np.int32) if row_match is None else row_match,
         np.empty(0) if v is None else v, found_match, col_match, u, found_v, SMALLEST,
-        _team_size(threads, rows + columns), gap,
+        thread_count(threads, (rows + columns) // POINTS_PER_THREAD), gap,
     )  # fmt: skip
     return Assigned(found_match, col_match, u, found_v, counters)
-
-
-def _team_size(threads: int | None, points: int) -> int:
-    if threads is None:
-        return max(1, min(available_threads(), points // POINTS_PER_THREAD))
-    return thread_count(threads, 0)
 
 
 def _filled_up(points: Any) -> Any:

@@ -62,6 +62,19 @@ class Assigned(NamedTuple):
         return Assigned(self.col_match, self.row_match, self.v, self.u, self.counters)
 
 
+def add_counters(counters: dict[str, Any], *others: dict[str, Any]) -> dict[str, Any]:
+    """What several runs counted together."""
+    for more in others:
+        threads = max(counters["threads"], more["threads"])
+        added = {
+            name: value + more.get(name, type(value)())
+            for name, value in counters.items()
+            if isinstance(value, int | list)
+        }
+        counters = counters | added | {"threads": threads}
+    return counters
+
+
 class AssignedBatch(NamedTuple):
     """What a program finds for a batch: arrays with a row for each problem, padded with -1 and 0.
 
@@ -106,25 +119,13 @@ class Backend(Protocol):
     """The programs of one kind of device: the module `cpu` or `gpu`. It trusts arrays; `problems` has checked them.
 
     Methods and starts suit its device. Programs change given arrays of mates and duals. `threads` are threads of the
-    host; None stands for as many as there is work for.
+    host, which `check_threads` has checked; None stands for as many as there is work for.
     """
 
     NAME: Device
 
     def check_threads(self, threads: int | None) -> None:
         """Raises `InvalidInput` for a number of threads that the backend cannot have."""
-
-    def inspect(self, indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
-        """What the arrays of a graph hold: see `Inspection` in csrc/cardinality/sparse_rows.cuh."""
-
-    def inspect_costs(self, array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
-        """The lowest and the highest finite entry; whether there are NaN, +inf, -inf; whether all are surely whole."""
-
-    def has_duplicates(self, indptr: Any, indices: Any, columns: int) -> bool:
-        """Whether a row may have two entries in one column."""
-
-    def find_entries(self, indptr: Any, indices: Any, columns: int, row_match: Any) -> Any:
-        """The position of the entry of each row's pair; -1 for pairs that are not stored, and rows without a pair."""
 
     def match(self, graph: BipartiteGraph, method: Any, start: int, row_match: Any, threads: int | None) -> Matched:
         """Runs `match_cardinality` of csrc; `row_match` is a given start, or None."""

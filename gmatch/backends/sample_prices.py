@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..arrays import to_host
-from .catalogue import SAMPLE_PRICES
-from .gpu import GRID_BLOCK_SIZE, cupy, entry_points, resident_blocks
-from .launch import Words
+from ..programs.catalogue import SAMPLE_PRICES
+from ..programs.entry_points import GRID_BLOCK_SIZE, cupy, entry_points, resident_blocks
+from ..programs.launch import Words
 
 PROGRAMS = "wanted_grid", "above_the_least_grid", "shares_grid"
 

@@ -144,7 +144,7 @@ def max_matching(
         matching: Matching = in_its_library(graph, max_matching, **options)
         return matching
     problem = as_graph(graph)
-    backend = backend_for(None, problem.device if device is None else device)
+    backend = BACKENDS[problem.device] if device is None else backend_for(None, device)
     chosen = method_of(method, backend.NAME, deterministic)
     if threads is not None:
         backend.check_threads(threads)

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse
 
 from .. import __version__, cuda
-from ..backends import cpu
 from ..datasets.loader import cache_folder
+from ..devices.cpu import available_threads
 from ..errors import BackendUnavailable, GmatchError
 from ..methods import ASSIGNMENT_METHODS, METHODS
 from .terminal import Facts, as_lines, print_facts
@@ -32,7 +32,7 @@ def run_info(arguments: argparse.Namespace) -> int:
         "python": platform.python_version(),
         "numpy": np.__version__,
         "scipy": scipy.__version__,
-        "cpu_threads": cpu.available_threads(),
+        "cpu_threads": available_threads(),
         **_gpu_facts(),
         "cache": _cache(),
         "methods": [method.name for method in METHODS],
@@ -61,6 +61,6 @@ def _gpu_facts() -> Facts:
 
 
 def _gpu_code() -> list[str]:
-    from ..backends import compiled  # imports CuPy
+    from ..programs import compiled  # imports CuPy
 
     return compiled.about()

@@ -6,7 +6,8 @@ import argparse
 import math
 from contextlib import suppress
 
-from ..backends import backend_for, cpu
+from ..backends import backend_for
+from ..backends.cpu import check_threads
 from ..cardinality.matching import STARTS, refuse_racing_start
 from ..datasets.tables import LABELS
 from ..errors import InvalidInput
@@ -74,6 +75,6 @@ def check_solver_options(arguments: argparse.Namespace) -> None:
 
 def check_device(arguments: argparse.Namespace) -> None:
     backend_for(None, arguments.device)
-    cpu.thread_count(arguments.threads, 0)
+    check_threads(arguments.threads)
     if arguments.device == "gpu" and arguments.threads is not None:
         raise InvalidInput("--threads is for --device cpu; a GPU sizes its own grid")

@@ -35,8 +35,8 @@ from ..assignment.plan import Plan
 from ..assignment.programs import Solution, run
 from ..backends.block_passes import Depth
 from ..backends.cpu import CORE_STEPS
-from ..backends.layouts import Layout
 from ..backends.protocol import AssignmentStart, Start
+from ..layouts import Layout
 from ..problems.limits import unit_of
 from ..problems.sparse import SparseCosts
 from .classical import classical

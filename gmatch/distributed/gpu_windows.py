@@ -21,7 +21,7 @@ from ..assignment.request import Options
 from ..backends import backend_for
 from ..backends.block_passes import Depth, Picks
 from ..methods import assignment_method_of
-from ..problems.gpu_windows import FilledWindows, GpuWindows, has_few_coordinates, slices_of_passes
+from ..problems.gpu_windows import GpuWindows
 from ..problems.limits import blocks_of, minimised
 from ..problems.points import PointCosts
 from ..problems.sparse import SparseCosts
@@ -31,6 +31,7 @@ from . import core
 from .classical import classical
 from .coarse_points import Coarse, order_of_tree
 from .core import Passes, by_core, with_highest_zero
+from .filled_windows import FilledWindows, has_few_coordinates, slices_of_passes
 from .found import Found
 from .gpu_prices import RowsOfPoints, StoredRows, prices_on_gpu
 from .lap import result_of

@@ -5,6 +5,7 @@ A rank that has all rows exchanges nothing: it solves them as one process does.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -208,24 +209,26 @@ def _method(name: str, block: Block) -> tuple[Method, str]:
 def _solve(ranks: Ranks, block: Block, method: Method, asked: dict[str, Any]) -> Found:
     """The solution by the method. `Tree` splits the columns of the problem, and transposes square ones for that."""
     rows, columns = block.shape
-    block.transposed = rows > columns or isinstance(method, Tree) and rows == columns
+    block.transposed = rows > columns or rows == columns and type(method) is Tree
     part = MatrixPart.of(block, asked["threads"] or 1)
     # All ranks have agreed before that they were given equal duals, or none.
     v = None if asked["duals"] is None else ranks.done_by_all(lambda: given_duals(block, asked["duals"]))
     if not min(block.shape):
         u, v = (np.zeros(length, block.dual_type) for length in part.shape)
         return Found(np.full(part.shape[0], -1, np.int32), u, v)
-    if isinstance(method, Tree):
-        return tree(ranks, _split_by_columns(ranks, part), v)
-    solver = classical if isinstance(method, Classical) else by_core
-    return solver(ranks, part, _plan_of_root(part, asked["threads"]), v)
+    return SOLVERS[type(method)](ranks, part, _plan_of_root(part, asked["threads"]), v)
 
 
-def _split_by_columns(ranks: Ranks, part: MatrixPart) -> MatrixPart:
-    if not part.block.transposed:
-        return split_by_columns(ranks, part)
-    together: MatrixPart = ranks.done_by_all(lambda: with_rows_together(part))
-    return together
+def _by_columns(ranks: Ranks, part: MatrixPart, _: Plan, v: Any) -> Found:
+    """The solution by `tree`, whose root solves nothing."""
+    if part.block.transposed:
+        return tree(ranks, ranks.done_by_all(lambda: with_rows_together(part)), v)
+    return tree(ranks, split_by_columns(ranks, part), v)
+
+
+SOLVERS: dict[type, Callable[[Ranks, MatrixPart, Plan, Any], Found]] = {
+    Core: by_core, Classical: classical, Tree: _by_columns,
+}  # fmt: skip
 
 
 def _plan_of_root(part: MatrixPart, threads: int | None) -> Plan:

@@ -11,7 +11,14 @@ from ..errors import CertificateError, InvalidInput
 from ..problems.limits import blocks_of, minimised
 from ..problems.row_blocks import RowBlocks
 from ..proof.dense import verify_dense_assignment
-from ..proof.duals import certificate_of, checked_duals, lowered_columns, refuse_large_duals, tolerance_of
+from ..proof.duals import (
+    certificate_of,
+    checked_duals,
+    lowered_columns,
+    refuse_excess,
+    refuse_large_duals,
+    tolerance_of,
+)
 from ..proof.matching import arrays_of, check_mates
 from ..proof.windows import claimed_pairs
 from ..result import Assignment, AssignmentCertificate
@@ -68,7 +75,7 @@ def verify_block(ranks: Ranks, cost: Any, assignment: Any) -> AssignmentCertific
         terms = Terms(assignment.maximize, assignment.cost_limit, assignment.forbid_nan, claims)
         block = block_of(ranks, cost, terms)
         row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
-        check_mates(np, row_match, col_match, block.shape)
+        check_mates(row_match, col_match, block.shape)
         values = _checked_pairs(ranks, block, row_match, assignment)
         costs: Any = block  # the proof asks no more of the costs than a block has
         u, v = checked_duals(np, assignment, costs)
@@ -122,13 +129,7 @@ def _gap(ranks: Ranks, block: Block, sides: _Sides, pair_costs: Any, tolerance: 
     far = np.full(len(u), np.inf if block.dual_type is np.float64 else np.iinfo(np.int64).max, block.dual_type)
     lowered = np.minimum(u, reduced(ranks, "min", far, lambda: _least(block, v, base, far)))
     excess = u - lowered
-    if not exact_sum(excess) <= tolerance:
-        worst = int(excess.argmax())
-        side = "column" if sides.swapped else "row"
-        raise CertificateError(
-            f"the dual of {side} {worst} exceeds what a pair of it leaves by {excess[worst].item()}: the duals are not "
-            "feasible"
-        )
+    refuse_excess(excess, tolerance, sides.swapped)
     return exact_sum(np.concatenate([pair_costs - base - lowered, -v]))
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from itertools import chain
 from typing import ClassVar, Literal, get_args
 
+from .. import _native
 from .method import AnyMethod, with_all_options
 
 DENSE, NARROW, SPARSE, BATCH = (frozenset((kind,)) for kind in ("dense", "narrow", "sparse", "batch"))
@@ -22,13 +23,15 @@ class AssignmentMethod(AnyMethod):
     """The starts that it takes for dense costs, by their names in `lap`. All others become ``"reduce"``."""
     needs_room: ClassVar[bool] = False
     """Whether it takes only costs that leave room for duals along a path of all pairs: see `Ranged.fits_core`."""
+    most_searches: ClassVar[int] = 1
+    """How often all free rows may begin to search. A search has at most one phase more than there are rows."""
 
     @cached_property
     def many_paths(self) -> bool:
         """Whether a phase looks for as many paths as it finds, not for the nearest one only."""
         return False
 
-    @property
+    @cached_property
     def one_launch(self) -> bool:
         """Whether a GPU runs the whole search in one launch, which then counts phase by phase."""
         return True
@@ -115,7 +118,10 @@ class Core(AssignmentMethod):
     solves = {"cpu": DENSE | NARROW, "gpu": DENSE | NARROW}
     starts: ClassVar[tuple[str, ...]] = "reduce", "none"
     needs_room = True
+    most_searches = _native.MOST_REPRICINGS + 2
     many_paths = True
+    may_begin_in_matrix: ClassVar[bool] = False
+    """Whether one processor may search the matrix first, which few and short searches make faster."""
 
 
 class SerialCore(Core):
@@ -126,6 +132,7 @@ class SerialCore(Core):
     """
 
     starts = ("reduce",)
+    may_begin_in_matrix = True
 
     @cached_property
     def name(self) -> str:
@@ -181,7 +188,7 @@ class Munkres(AssignmentMethod):
 
     form: Form = "registers"
 
-    @property
+    @cached_property
     def one_launch(self) -> bool:
         return self.form in ("cooperative", "registers")
 

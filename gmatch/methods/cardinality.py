@@ -119,6 +119,7 @@ class Claims(AnyMethod):
     """
 
     solves = ON_BOTH
+    threads = None  # as many as there is work for
 
     search: Search = "apfb"
     bfs: Bfs = "gpubfs-wr"
@@ -132,6 +133,11 @@ class Claims(AnyMethod):
     def shortest_only(self) -> bool:
         """Whether a phase ends with the shortest paths."""
         return self.search == "apsb"
+
+    @property
+    def grows_unevenly(self) -> bool:
+        """Whether blocks of a GPU do several levels between two barriers."""
+        return not self.shortest_only
 
 
 @dataclass(frozen=True)
@@ -160,6 +166,8 @@ class Ordered(AnyMethod):
     """
 
     solves = ON_BOTH
+    threads = None
+    grows_unevenly = False
 
     search: Search = "apfb"
     forest = ForestKind.ORDERED

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..problems.dense import DenseCosts
 
 # Made once, and with them their names.
-_JV, _SPARSE_JV, _TREE, _CLASSICAL = JV(), SparseJV(), Tree(), Classical()
+_JV, _SPARSE_JV, _TREE = JV(), SparseJV(), Tree()
 _CORE, _SERIAL_CORE = Core(), SerialCore()
 _TREE_FIRST, _CLASSICAL_FIRST = TiedCore("tree"), TiedCore("classical")
 

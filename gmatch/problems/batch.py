@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import MAX_VERTICES, Device, as_dense_array, device_of, mover_to, namespace, readable, to_host
-from ..backends.layouts import BATCH_PROBLEM
 from ..errors import InvalidInput
+from ..layouts import BATCH_PROBLEM
 from ..types import WORKING_TYPES, may_round
 from .dense import DenseCosts
 from .limits import (

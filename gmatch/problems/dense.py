@@ -15,7 +15,6 @@ from ..types import number_type
 from .frozen import Frozen
 from .limits import (
     Asked,
-    DualType,
     Ranged,
     blocks_of,
     dual_type_of,
@@ -112,23 +111,10 @@ class DenseCosts(Frozen, Ranged):
     """
 
     array: Any
-    transposed: bool
-    shape: tuple[int, int]
-    dtype: np.dtype[Any]
-    maximize: bool
-    cost_limit: int | float | None
-    limit: int | float | None
-    lowest: int | float
-    highest: int | float
-    forbids: bool
-    forbid_nan: bool
     whole: bool
-    overflows: bool
     is_narrow: bool
-    dual_type: DualType
     row_nodes: tuple[Hashable, ...] | None = None
     col_nodes: tuple[Hashable, ...] | None = None
-    device: Device
 
     def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False) -> None:
         self._take(cost, Asked.checked(maximize, cost_limit, forbid_nan))
@@ -226,7 +212,8 @@ class DenseCosts(Frozen, Ranged):
     def _with(self, array: Any, device: Device, **others: Any) -> DenseCosts:
         """These costs with another array, and perhaps other attributes."""
         other = object.__new__(DenseCosts)
-        kept = {name: value for name, value in vars(self).items() if name in DenseCosts.__annotations__}
+        names = Ranged.__annotations__ | DenseCosts.__annotations__  # all else is cached, and made of these
+        kept = {name: value for name, value in vars(self).items() if name in names}
         vars(other).update(kept, array=array, device=device, **others)
         return other
 

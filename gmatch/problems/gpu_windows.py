@@ -1,7 +1,8 @@
 """Costs on a GPU that are never all there: some rows at a time, of points, of a function, or of an array elsewhere.
 
-The three differ in how the entries of a window come to the GPU. A program fills windows of points, a function of the
-user returns its own, and rows of an array are copied while the GPU works on the window before.
+The three differ in how the entries of a window come to the GPU. A program fills windows of points
+(`gmatch/distributed/filled_windows.py`), a function of the user returns its own, and rows of an array are copied while
+the GPU works on the window before.
 """
 
 from __future__ import annotations
@@ -27,21 +28,6 @@ OF_WINDOW = 16
 # Rows that all threads of a GPU read at once in a pass: 16 lane groups of each multiprocessor, 4 rows each. See
 # ROWS_AT_ONCE in csrc/team/device_team.cuh.
 ROWS_OF_PROCESSOR = 64
-
-# Rows of a pass over pairs of points: 4 times as many as all threads of an H200 read at once. Lists of the pairs that
-# they pick take 50 MB.
-ROWS_OF_A_PASS = 1 << 15
-
-
-def has_few_coordinates(points: Any) -> bool:
-    """Whether there are programs that compute what pairs of such points cost in a pass."""
-    most: int = import_module("..backends.point_costs", __package__).DIMENSIONS[-1]
-    return int(points.x.shape[1]) <= most
-
-
-def slices_of_passes(rows: int) -> Iterator[slice]:
-    """The rows of each pass over pairs of points."""
-    return (slice(first, min(first + ROWS_OF_A_PASS, rows)) for first in range(0, rows, ROWS_OF_A_PASS))
 
 
 class GpuWindows:
@@ -116,42 +102,6 @@ class GpuWindows:
         return entries
 
 
-class FilledWindows(GpuWindows):
-    """What points x cost with points y.
-
-    Attributes
-    ----------
-    of : PointCosts
-        The points, on the host.
-    points : PointsOnGPU
-    by_pairs : bool
-        Whether passes over pairs compute costs themselves: for few coordinates.
-    """
-
-    def __init__(self, points: Any) -> None:
-        super().__init__(points.shape, 8)
-        self._room = 0  # no pass over pairs reads windows, so none stays
-        self.of = points
-        self.points = self.on_gpu(points.x, points.y)
-        self.by_pairs = has_few_coordinates(points)
-
-    def on_gpu(self, x: Any, y: Any) -> Any:
-        """Other points on the GPU, with the metric of these points."""
-        made = import_module("..backends.point_costs", __package__)
-        return made.PointsOnGPU(x, y, self.of.metric, self.of.p)
-
-    def each_pairs(self, numbers: Any) -> Iterator[slice]:
-        """Slices of the rows that have some of these numbers (increasing), for passes over pairs."""
-        for rows in slices_of_passes(self.shape[0]):
-            begin, end = np.searchsorted(numbers, (rows.start, rows.stop))
-            if end > begin:
-                self.rows_seen += rows.stop - rows.start
-                yield rows
-
-    def _bring(self, number: int, later: list[int]) -> Any:
-        return self.points.costs(self.windows[number])
-
-
 class GivenWindows(GpuWindows):
     """What `FunctionCosts` and `RowWindows` share on a GPU.
 
@@ -204,7 +154,7 @@ class CopiedWindows(GivenWindows):
 
     def __init__(self, costs: Any) -> None:
         super().__init__(costs)
-        self._uploads = import_module("..backends.uploads", __package__).Uploads(costs.rows_together)
+        self._uploads = import_module("..devices.uploads", __package__).Uploads(costs.rows_together)
         self._coming: dict[int, Any] = {}
         self._one_at_a_time = Lock()
         self._dtype = costs.stored.newbyteorder("=")

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from ..arrays import MAX_VERTICES, Device, device_of, mover_to, own
-from ..backends import BACKENDS
+from ..devices import READERS
 from ..errors import GmatchError, InvalidInput, changed
 from ..foreign import as_sparse, is_frame, library_of
 from ..types import WIDER_TYPE, WORKING_TYPES
@@ -80,7 +80,7 @@ class BipartiteGraph(Frozen):
 
     def __init__(self, graph: Any) -> None:
         indptr, indices, shape, device = _csr_arrays(graph)
-        seen = BACKENDS[device].inspect(indptr, indices, shape[1])
+        seen = READERS[device].inspect(indptr, indices, shape[1])
         falling, first, last, bad = seen
         if falling or first != 0 or last > len(indices) or bad:
             raise _what_is_wrong(indptr, indices, shape)

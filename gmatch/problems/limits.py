@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Device, truth_of
-from ..backends import BACKENDS
+from ..devices import READERS
 from ..errors import InvalidInput, changed
 from ..foreign import EXACT_IN_FLOAT64
 from ..types import number_type
@@ -177,7 +177,7 @@ def range_of(array: Any, device: Device, maximize: bool) -> Range:
     """The range of the costs of an array. Raises `InvalidInput` if an entry is no cost."""
     if not array.size:
         return Range(0, 0, False, True)
-    lowest, highest, has_nan, has_plus_inf, has_minus_inf, whole = BACKENDS[device].inspect_costs(array)
+    lowest, highest, has_nan, has_plus_inf, has_minus_inf, whole = READERS[device].inspect_costs(array)
     if has_nan or (has_plus_inf if maximize else has_minus_inf):
         raise _what_is_wrong(array, device, has_nan, maximize)
     if lowest > highest:

@@ -11,7 +11,7 @@ import scipy.sparse
 
 from .. import _native
 from ..arrays import MAX_VERTICES, Device, device_of, mover_to, row_of_each_entry, to_host, widened
-from ..backends import BACKENDS
+from ..devices import READERS
 from ..errors import InvalidInput, changed
 from ..foreign import EXACT_IN_FLOAT64, CompressedRows, as_sparse, way_in
 from ..types import WORKING_TYPES
@@ -22,7 +22,6 @@ from .limits import (
     SPREADS,
     WAY_OUT_OF_NAN,
     Asked,
-    DualType,
     Ranged,
     dual_type_of,
     limit_of,
@@ -115,22 +114,9 @@ class SparseCosts(Frozen, Ranged):
     indptr: Any
     indices: Any
     data: Any
-    transposed: bool
-    shape: tuple[int, int]
     entries: int
-    dtype: np.dtype[Any]
-    maximize: bool
-    cost_limit: int | float | None
-    limit: int | float | None
-    lowest: int | float
-    highest: int | float
-    forbids: bool
-    overflows: bool
-    dual_type: DualType
-    forbid_nan: bool
     row_nodes: tuple[Hashable, ...] | None = None
     col_nodes: tuple[Hashable, ...] | None = None
-    device: Device
 
     def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False) -> None:
         matrix = as_sparse(cost)
@@ -434,7 +420,7 @@ class SparseCosts(Frozen, Ranged):
 
     def _find_entries(self, row_match: Any) -> Any:
         """The position in `data` of the entry of each row's pair, for the problem as the programs read it."""
-        find_entries = BACKENDS[self.device].find_entries
+        find_entries = READERS[self.device].find_entries
         return find_entries(self.indptr, self.indices, max(self.shape), row_match)
 
 
@@ -452,7 +438,7 @@ def _without_duplicates(arrays: _Matrix, device: Device) -> _Matrix:
     if not data.flags.c_contiguous or not getattr(data.flags, "aligned", True):
         data = data.copy()
     arrays = *arrays[:2], data, arrays[3]
-    return _summed(arrays) if BACKENDS[device].has_duplicates(arrays[0], arrays[1], arrays[3][1]) else arrays
+    return _summed(arrays) if READERS[device].has_duplicates(arrays[0], arrays[1], arrays[3][1]) else arrays
 
 
 def _summed(arrays: _Matrix) -> _Matrix:
@@ -569,7 +555,7 @@ def _range(arrays: _Matrix, by_columns: bool, device: Device, maximize: bool) ->
     indptr, indices, data, _ = arrays
     if not len(data):
         return 0, 0
-    lowest, highest, has_nan, has_plus_inf, has_minus_inf, _ = BACKENDS[device].inspect_costs(data[None])
+    lowest, highest, has_nan, has_plus_inf, has_minus_inf, _ = READERS[device].inspect_costs(data[None])
     if has_nan or (has_plus_inf if maximize else has_minus_inf):
         refused = math.inf if maximize else -math.inf
         found = ((data != data) if has_nan else (data == refused)).nonzero()[0]

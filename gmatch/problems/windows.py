@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import cuda
 from ..arrays import MAX_VERTICES, Device, as_dense_array, device_of, mover_to, namespace, to_host, truth_of
-from ..backends import BACKENDS
+from ..devices import READERS
 from ..errors import InvalidInput
 from ..foreign import library_of
 from ..types import WIDER_TYPE, WORKING_TYPES, number_type
@@ -395,7 +395,7 @@ class CheckedWindows(RowsOfCosts):
     def _look_at_window(self, rows: slice, entries: Any) -> tuple[int | float, int | float, bool]:
         """The range of a window in the minimisation form, and whether it forbids pairs."""
         maximize = self.maximize
-        lowest, highest, has_nan, plus_inf, minus_inf, _ = BACKENDS[device_of(entries)].inspect_costs(entries)
+        lowest, highest, has_nan, plus_inf, minus_inf, _ = READERS[device_of(entries)].inspect_costs(entries)
         refused = math.inf if maximize else -math.inf
         if has_nan or (plus_inf if maximize else minus_inf):
             wrong = entries != entries if has_nan else entries == refused

@@ -32,7 +32,7 @@ def verify_bottleneck(cost: Any, result: Bottleneck, strict: bool) -> Bottleneck
         )
     xp = namespace(costs.array if isinstance(costs, DenseCosts) else costs.data)
     row_match, col_match = arrays_of(xp, result, "row_match", "col_match")
-    check_mates(xp, row_match, col_match, costs.shape)
+    check_mates(row_match, col_match, costs.shape)
     size = int((row_match >= 0).sum())
     if size < min(costs.shape):
         _check_most_pairs(xp, costs, size, result)

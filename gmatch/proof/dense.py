@@ -66,7 +66,7 @@ def verify_dense_assignment(cost: Any, assignment: Assignment, strict: bool) -> 
     costs = _costs_of(cost, assignment)
     xp = namespace(costs.array)
     row_match, col_match = arrays_of(xp, assignment, "row_match", "col_match")
-    check_mates(xp, row_match, col_match, costs.shape)
+    check_mates(row_match, col_match, costs.shape)
     _check_pairs(xp, costs, row_match, assignment)
     u, v = checked_duals(xp, assignment, costs)
     cover = _checked_cover(xp, costs, assignment)

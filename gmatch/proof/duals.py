@@ -16,6 +16,16 @@ from .strict import STRICT, exact_gap, float_above
 from .tiers import TieredPart, check_exact, gap_in_tiers, ordinary_costs
 
 
+def refuse_excess(excess: Any, tolerance: int | float, swapped: bool) -> None:
+    """Raises `CertificateError` if duals must fall by more than rounding explains. Rows are columns if `swapped`."""
+    if not exact_sum(excess) <= tolerance:
+        worst = int(excess.argmax())
+        raise CertificateError(
+            f"the dual of {'column' if swapped else 'row'} {worst} exceeds what a pair of it leaves by "
+            f"{excess[worst].item()}: the duals are not feasible"
+        )
+
+
 def refuse_overflow_of(costs: Ranged) -> None:
     if costs.overflows:
         raise CertificateError("sums of these costs could overflow: only exact duals, in tiers, prove an assignment")

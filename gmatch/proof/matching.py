@@ -17,7 +17,7 @@ def verify_matching(graph: Any, matching: Matching) -> Certificate:
     xp = namespace(problem.indices)
     rows, columns = problem.shape
     row_match, col_match = arrays_of(xp, matching, "row_match", "col_match")
-    check_mates(xp, row_match, col_match, problem.shape)
+    check_mates(row_match, col_match, problem.shape)
     (reached,) = arrays_of(xp, matching, "reached_columns")
     if reached.shape != (columns,) or reached.dtype != np.bool_:
         raise CertificateError(
@@ -69,7 +69,7 @@ def moved_here(xp: Any, array: Any) -> Any:
     return xp.asarray(to_host(array) if xp is np else array)
 
 
-def check_mates(xp: Any, row_match: Any, col_match: Any, shape: tuple[int, int]) -> None:
+def check_mates(row_match: Any, col_match: Any, shape: tuple[int, int]) -> None:
     for side, mates, length, bound in (("row", row_match, *shape), ("col", col_match, *shape[::-1])):
         if mates.shape != (length,) or mates.dtype.kind != "i":
             raise CertificateError(

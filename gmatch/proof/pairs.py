@@ -31,7 +31,7 @@ def verify_pairs(cost: Any, assignment: Assignment) -> AssignmentCertificate:
         )
     xp = namespace(costs.array if isinstance(costs, DenseCosts) else costs.data)
     row_match, col_match = arrays_of(xp, assignment, "row_match", "col_match")
-    check_mates(xp, row_match, col_match, costs.shape)
+    check_mates(row_match, col_match, costs.shape)
     entries = checked_entries(xp, costs, row_match, assignment)
     values = values_of(costs, entries[row_match >= 0])
     u, v = checked_duals(xp, assignment, costs)

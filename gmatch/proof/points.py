@@ -72,7 +72,7 @@ def verify_point_assignment(costs: PointCosts, assignment: Assignment, strict: b
     if strict or assignment.exact is not None:  # duals in parts are from a search in the matrix
         return verify_dense_assignment(_matrix_of(costs, assignment), assignment, strict)
     row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
-    check_mates(np, row_match, col_match, costs.shape)
+    check_mates(row_match, col_match, costs.shape)
     u, v = checked_duals(np, assignment, costs)
     if assignment.cover is not None:
         raise CertificateError("all points may be paired, so no cover limits the pairs; got one")

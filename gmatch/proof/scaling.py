@@ -47,7 +47,7 @@ def verify_scaling(matrix: Any, scaling: Scaling) -> ScalingCertificate:
     entries = _entries(matrix)
     shape = entries.shape
     row_match, col_match, row_log, col_log = arrays_of(np, scaling, "row_match", "col_match", "row_log", "col_log")
-    check_mates(np, row_match, col_match, shape)
+    check_mates(row_match, col_match, shape)
     for name, logs, length in (("row_log", row_log, shape[0]), ("col_log", col_log, shape[1])):
         if logs.shape != (length,) or logs.dtype != np.float64 or not bool(np.isfinite(logs).all()):
             raise CertificateError(f"{name} must hold {length} finite float64; got {logs.dtype} of shape {logs.shape}")

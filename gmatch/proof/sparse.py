@@ -57,7 +57,7 @@ def verify_sparse_assignment(cost: Any, assignment: Assignment, strict: bool) ->
     costs = _costs_of(cost, assignment)
     xp = namespace(costs.data)
     row_match, col_match = arrays_of(xp, assignment, "row_match", "col_match")
-    check_mates(xp, row_match, col_match, costs.shape)
+    check_mates(row_match, col_match, costs.shape)
     u, v = checked_duals(xp, assignment, costs)
     rows, columns, values = costs.triples()
     pair_costs = _checked_pairs(xp, costs, row_match, (rows, columns, values), assignment)

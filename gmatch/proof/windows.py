@@ -23,6 +23,7 @@ from .duals import (
     checked_duals,
     lowered_columns,
     refuse_costs_of_others,
+    refuse_excess,
     refuse_large_duals,
     status_of,
     tolerance_of,
@@ -72,7 +73,7 @@ def _verified(checked: CheckedWindows, assignment: Assignment) -> AssignmentCert
     if assignment.cover is not None or assignment.exact is not None:
         raise CertificateError("costs by windows have no exact duals and no cover; got some")
     row_match, col_match = arrays_of(np, assignment, "row_match", "col_match")
-    check_mates(np, row_match, col_match, checked.shape)
+    check_mates(row_match, col_match, checked.shape)
     u, v = checked_duals(np, assignment, checked)
     pair_costs = claimed_pairs(checked, row_match, assignment)
     tolerance = tolerance_of(checked, u, v, pair_costs)
@@ -116,13 +117,7 @@ def _gap(checked: CheckedWindows, sides: _Sides, pairs: _Pairs, tolerance: int |
     u = sides.u - base
     lowered = np.minimum(u, _least_slacks(checked, v, base, pairs))
     excess = u - lowered
-    if not exact_sum(excess) <= tolerance:
-        worst = int(excess.argmax())
-        side = "column" if sides.swapped else "row"
-        raise CertificateError(
-            f"the dual of {side} {worst} exceeds what a pair of it leaves by {excess[worst].item()}: the duals are not "
-            "feasible"
-        )
+    refuse_excess(excess, tolerance, sides.swapped)
     free = 0 if checked.limit is None else checked.limit
     missing = np.full(len(u) - len(pairs.costs), free - base, checked.dual_type)
     return exact_sum(np.concatenate([pairs.costs - base, missing, -lowered, -v]))

@@ -14,7 +14,7 @@ import scipy.sparse
 
 from ..arrays import as_dense_array, to_host, truth_of
 from ..backends import refuse_gpu
-from ..backends.cpu import thread_count
+from ..backends.cpu import check_threads
 from ..errors import Infeasible, InvalidInput
 from ..foreign import EXACT_IN_FLOAT64
 from ..problems.costs import costs_of
@@ -117,7 +117,7 @@ def best_hypotheses(
     """
     refuse_gpu("gmatch.best_hypotheses", device)
     number = number_of_assignments(k)
-    thread_count(threads, 0)
+    check_threads(threads)
     maximize, forbid_nan = truth_of("maximize", maximize), truth_of("forbid_nan", forbid_nan)
     parents = list(costs) if isinstance(costs, Iterable) else []
     if not parents:

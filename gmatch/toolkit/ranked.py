@@ -17,7 +17,7 @@ from .. import _native
 from ..arrays import exact_sums, row_of_each_entry, truth_of
 from ..assignment.lap import lap
 from ..backends import refuse_gpu
-from ..backends.cpu import available_threads, thread_count
+from ..backends.cpu import check_threads, thread_count
 from ..errors import InvalidInput
 from ..problems.batch import CostBatch, is_batch
 from ..problems.costs import costs_of
@@ -193,7 +193,7 @@ def k_best(
         raise InvalidInput("k_best takes many problems as a sequence of matrices or one array; got a CostBatch")
     problems = [costs_of(one, maximize, cost_limit, forbid_nan).widened() for one in (cost if many else [cost])]
     listings = [Listing(problem_of(costs.on("cpu"))) for costs in problems]
-    thread_count(threads, 0)
+    check_threads(threads)
     extend(listings, [number] * len(listings), [None] * len(listings), threads)
     results = [listing.result() for listing in listings]
     if certify:
@@ -228,19 +228,12 @@ def _extend_once(waiting: list[tuple[Listing, int, Any]], threads: int | None, d
     tables = [_tables(one.problem, min(number - one.found, AT_ONCE)) for one, number, _ in waiting]
     mates, u, v = (list(parts) for parts in zip(*tables, strict=True))
     rankings = [one.ranking for one in listings]
-    found = _native.rank(rankings, mates, u, v, bounds, min(len(listings), _team_size(threads, mates)))
+    team_size = thread_count(threads, sum(table.size for table in mates) // MATES_PER_THREAD)
+    found = _native.rank(rankings, mates, u, v, bounds, min(len(listings), team_size))
     for one, table, (size, are_all) in zip(listings, tables, found, strict=True):
         row_match, of_rows, of_columns = (part[:size] for part in table)
         one.tables.append((row_match, of_rows + one.problem.u, of_columns + one.problem.v))
         one.found, one.are_all = one.found + size, are_all
-
-
-def _team_size(threads: int | None, mates: list[Any]) -> int:
-    """`threads`, or by default the threads that there is work for."""
-    if threads is not None:
-        return thread_count(threads, 0)
-    work: int = sum(table.size for table in mates)
-    return max(1, min(available_threads(), work // MATES_PER_THREAD))
 
 
 def _tables(problem: _Problem, number: int) -> tuple[Any, Any, Any]:

@@ -4,9 +4,9 @@
     python packaging/kernels/build.py FOLDER                                   # all of it: half an hour of two cores
     python packaging/kernels/build.py FOLDER --only 'rows-8:*' 'core-*'        # a sample
 
-Writes one wheel for all platforms to FOLDER. Each entry point of each program of gmatch/backends/catalogue.py is
+Writes one wheel for all platforms to FOLDER. Each entry point of each program of gmatch/programs/catalogue.py is
 compiled for each architecture by NVRTC and ptxas of CUDA 12.9. All drivers since 525 load it, also drivers of CUDA 13.
-A file is named by a hash of source, options and architecture (gmatch/backends/compiled.py). So a wheel of other sources
+A file is named by a hash of source, options and architecture (gmatch/programs/compiled.py). So a wheel of other sources
 than the gmatch beside it is of no use, but does no harm.
 
 Not published yet. Once it is, the extra "gpu" of pyproject.toml asks for the version built of the same sources.
@@ -34,8 +34,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import gmatch
-from gmatch.backends.catalogue import ARCHITECTURES, OPTIONS, PROGRAMS, Variant
-from gmatch.backends.compiled import OF_NVRTC, PACKAGE, shipped_name
+from gmatch.programs.catalogue import ARCHITECTURES, OPTIONS, PROGRAMS, Variant
+from gmatch.programs.compiled import OF_NVRTC, PACKAGE, shipped_name
 
 # By the architecture: what the source may ask for. It asks whether there is more than 7.5 has.
 FRONT_ENDS = {architecture: 75 if architecture < 80 else 80 for architecture in ARCHITECTURES}

@@ -14,6 +14,25 @@
 
 namespace {
 
+// The name of a type of numbers for NumPy.
+template <class Number>
+const char* name_of() {
+#define GMATCH_NAME(name, Wide) \
+  if (std::is_same_v<Number, Wide>) return #name;
+  WIDE_TYPES(GMATCH_NAME)
+#undef GMATCH_NAME
+  return nullptr;
+}
+
+// The types of entries that become numbers of another type.
+void define_narrow_types(nb::module_& m) {
+  nb::dict narrow;
+#define GMATCH_ADD(name, Stored) narrow[#name] = name_of<typename ValueOf<Stored>::type>();
+  NARROW_TYPES(GMATCH_ADD)
+#undef GMATCH_ADD
+  m.attr("NARROW_TYPES") = narrow;
+}
+
 // The structs that Python writes for programs or reads after them; structs with duals for each type of dual.
 void define_mirror(nb::module_& m) {
   mirror::add_struct<CsrEdges<int, int>, CsrEdges<Count, Count>>(m, "CsrEdges");
@@ -61,6 +80,7 @@ void raise_too_few_threads(const std::exception_ptr& thrown, void*) {
 
 NB_MODULE(_native, m) {
   define_mirror(m);
+  define_narrow_types(m);
   nb::register_exception_translator(raise_too_few_threads);
   define_blocks(m);
   define_bottleneck(m);

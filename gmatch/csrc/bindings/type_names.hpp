@@ -1,4 +1,4 @@
-// type_names.hpp: the types of costs and indices, by the names that gmatch/backends/catalogue.py gives them.
+// type_names.hpp: the types of costs and indices, by the names that gmatch/programs/catalogue.py gives them.
 #pragma once
 #include <stdexcept>
 #include <string>

@@ -1,7 +1,7 @@
 """Every program of a GPU, once. NVRTC, nvcc in CI, the emulator and the gauges walk this table.
 
-    python gmatch/backends/catalogue.py FOLDER                  # write NAME.cu for each program to compile, complete
-    python gmatch/backends/catalogue.py --each-once FOLDER      # fewer, which include their sources: for the emulator
+    python gmatch/programs/catalogue.py FOLDER                  # write NAME.cu for each program to compile, complete
+    python gmatch/programs/catalogue.py --each-once FOLDER      # fewer, which include their sources: for the emulator
 
 Prints a line for each program: its name and its source. The fewer programs of --each-once also have every word of the
 table. The script runs by itself: it needs only this file and csrc.
@@ -64,17 +64,21 @@ def amalgamated(source: str, csrc: Path) -> str:
 
 
 Words = dict[str, str]
+
+
+def _types_in(table: str) -> tuple[Words, ...]:
+    """The types of costs in a table of csrc/costs/stored.cuh."""
+    text = (CSRC / "costs/stored.cuh").read_text(encoding="utf-8")
+    rows = re.search(rf"#define {table}\(ROW\)((?:.*\\\n)*.*)", text)
+    assert rows is not None, table
+    return tuple({"type": name, "cost": cost} for name, cost in re.findall(r"ROW\((\w+), ([\w ]+)\)", rows[1]))
+
+
 # Words that go together are one row. `type`, `size`, `kind`, `search`, `metric` and `wide` are for names.
-COSTS: tuple[Words, ...] = (
-    {"type": "int32", "cost": "int"}, {"type": "int64", "cost": "long long"},
-    {"type": "float32", "cost": "float"}, {"type": "float64", "cost": "double"},
-)  # fmt: skip
-# Narrow types, read as they lie. They differ in how an entry becomes a number, and in nothing else.
-NARROW: tuple[Words, ...] = (
-    {"type": "float16", "cost": "Float16"}, {"type": "bfloat16", "cost": "BFloat16"},
-    {"type": "int8", "cost": "signed char"}, {"type": "uint8", "cost": "unsigned char"},
-    {"type": "int16", "cost": "short"}, {"type": "uint16", "cost": "unsigned short"},
-)  # fmt: skip
+COSTS = _types_in("WIDE_TYPES")
+# Narrow types, read as they lie. They differ in how an entry becomes a number, and in nothing else. That takes a float
+# most, so where one type stands for all it is the first of these.
+NARROW = tuple(sorted(_types_in("NARROW_TYPES"), key=lambda words: "float" not in words["type"]))
 SLACKS: tuple[Words, ...] = (
     {"type": "int32", "cost": "int", "slack": "int", "wide": ""},
     {"type": "int32", "cost": "int", "slack": "long long", "wide": "-wide"},
@@ -218,7 +222,7 @@ class Program:
         found = [variant for variant in self.variants if words.items() <= variant.words.items()]
         if len(found) != 1:
             raise LookupError(
-                f"{self.source}: expected words of one variant in gmatch/backends/catalogue.py, got {words}, of "
+                f"{self.source}: expected words of one variant in gmatch/programs/catalogue.py, got {words}, of "
                 f"{len(found)}; add what is to run there"
             )
         return found[0]

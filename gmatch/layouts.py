@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _native
+from . import _native
 
 # A fixed number, and a number for each pair, each row and each column.
 Extent = tuple[int, int, int, int]

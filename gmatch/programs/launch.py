@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import cuda
-from .layouts import CORE_TRACE, REPORT, Layout
+from ..layouts import CORE_TRACE, REPORT, Layout
 
 cupy: Any = cuda.module()
 
