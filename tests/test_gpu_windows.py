@@ -308,6 +308,7 @@ def test_nothing_stays_on_a_gpu_after_a_call(small_windows, kind, n, m):
         costs = called(small_windows, rng.random((n, m)))
     else:
         costs = PointCosts(*(rng.random((number, 2 if kind[0] == "f" else 12)) for number in (n, m)))
+
     def parts_and_costs():
         # isinstance asks objects of torch for their class, and some of them warn.
         return [each for each in gc.get_objects() if type(each) in (GpuWindowPart, CheckedWindows)]

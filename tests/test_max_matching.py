@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from conftest import host, methods_on, put
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse.csgraph import structural_rank
 from oracles import Triple, first_fit, kuhn, random_graph
+from scipy.sparse.csgraph import structural_rank
 
 import gmatch
 

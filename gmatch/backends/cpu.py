@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 NAME: Device = "cpu"
 # More threads than this are refused: no host has them, and a mistaken number would use up its memory.
 MAX_THREADS = 1024
-# Entries of a graph for each thread that matches it. Fewer than FEWEST_THREADS take up to 1.5 times as long as one thread
+# Entries of a graph for each thread that matches it. Fewer than FEWEST_THREADS take up to 1.5 times as long as one,
 # unless a graph has MANY_ENTRIES (benchmarks/log/cardinality_host.md, "All processors of a host").
 MATCHED_PER_THREAD, FEWEST_THREADS, MANY_ENTRIES = 1 << 18, 4, 1 << 25
 # Entries of a batch for each thread; csrc/bindings/small_batches.cpp has the number for small problems. See

@@ -12,8 +12,8 @@ import numpy as np
 from .. import _native
 from ..types import stored_as
 
-# Entries for each thread that looks at all of them once. One thread looks at 2^24 of them in some 10 ms. Other numbers were not
-# measured.
+# Entries for each thread that looks at all of them once. One thread looks at 2^24 of them in some 10 ms. Other numbers
+# were not measured.
 ENTRIES_PER_THREAD = 1 << 24
 
 
