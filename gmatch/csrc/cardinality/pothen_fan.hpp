@@ -15,8 +15,8 @@
 // to look at them again, and no flip ever changes them (Berge; Hungarian trees). A phase that finds no path has visited all
 // columns that alternating paths from the free rows reach, beside the dead ones: they are the proof.
 //
-// Threads take free rows, one after the other. A search claims each column that it visits, a free one, too. The row that a
-// column is matched to belongs to the search that has claimed the column: so only the claims race.
+// Threads take free rows, one after the other. A search claims each column that it visits, and a free one until its path is
+// flipped. The row that a column is matched to belongs to the search that has claimed the column: so only the claims race.
 //
 // Pothen, Fan, "Computing the block triangular form of a sparse matrix", ACM TOMS 16 (1990). Lookahead: Duff, "On
 // algorithms for obtaining a maximum transversal", ACM TOMS 7 (1981). Fairness: Duff, Kaya, Ucar, "Design,
@@ -76,10 +76,10 @@ class PothenFan {
     Report& report = *task.report;
     Count now = team.nanoseconds();
     inspected_ = 0;
-    budget_ = budget / team.size();
     Phase phase;
     do {
-      phase = run_phase(team);
+      phase = run_phase(team, budget);
+      inspected_ += phase.inspected;
       if (phase.found == 0 && phase.cut > 0) break;
       if (team.rank() != 0) continue;
       task.journal.levels[report.phases] = static_cast<Vertex>(phase.deepest);
@@ -89,8 +89,10 @@ class PothenFan {
       ++report.phases;
       ++report.depth_first;
     } while (phase.found > 0 && phase.cut == 0 && !stop(static_cast<Vertex>(phase.found)));
-    team.add_all(&report.edges_inspected, inspected_);
-    if (team.rank() == 0) report.search_ns += lap(team, now);
+    if (team.rank() == 0) {
+      report.edges_inspected += inspected_;
+      report.search_ns += lap(team, now);
+    }
     return phase.found == 0 && phase.cut == 0;
   }
 
@@ -105,11 +107,12 @@ class PothenFan {
   // What the threads share of a phase. Three take turns: the next one is cleared while this one is used, and the one before
   // may still be read.
   struct Phase {
-    Count begun = 0;  // roots that threads have taken
-    Count kept = 0;   // roots whose trees are not dead
-    Count found = 0;  // paths
-    Count deepest = 0;  // rows on the longest path
-    Count cut = 0;    // roots that the budget left out
+    Count begun = 0;      // roots that threads have taken
+    Count kept = 0;       // roots whose trees are not dead
+    Count found = 0;      // paths
+    Count deepest = 0;    // rows on the longest path
+    Count cut = 0;        // roots that the budget left out
+    Count inspected = 0;  // entries
   };
   static constexpr int NUM_PHASES = 3;
 
@@ -122,7 +125,7 @@ class PothenFan {
   };
 
   // Searches from every free row that may still be matched.
-  Phase run_phase(const HostTeam& team) {
+  Phase run_phase(const HostTeam& team, Count budget) {
     step_ = -step_;
     if (static_cast<Count>(searches_) + num_roots_ >= DEAD) forget_visits(team);
     first_search_ = searches_ + 1;
@@ -135,12 +138,14 @@ class PothenFan {
     for (Count i = take_root(team, phase); i < num_roots_; i = take_root(team, phase)) {
       const Vertex root = roots_[i];
       if (matching_.row_match[root] != NONE) continue;
-      bool is_kept = inspected_ > budget_;
+      bool is_kept = inspected_ + team.read(&phase.inspected) > budget;
       if (is_kept) {
         ++cut;
       } else {
         search_ = first_search_ + static_cast<Vertex>(i);
+        looks_ = 0;
         const bool is_matched = search_from(team, root);
+        team.fetch_add(&phase.inspected, looks_);
         found += is_matched;
         is_kept = !is_matched && met_others_;
         if (!is_matched && !met_others_) bury_tree(team);
@@ -166,7 +171,11 @@ class PothenFan {
     for (Vertex row = root;;) {
       Place& place = enter(team, row);
       place.column = look_ahead(team, row);
-      if (place.column != NONE) return flip_path(team), true;
+      if (place.column != NONE) {
+        flip_path(team);
+        leave(team, place.column);
+        return true;
+      }
       while (!advance(team, path_.back())) {
         path_.pop_back();
         if (path_.empty()) return false;
@@ -193,17 +202,27 @@ class PothenFan {
     Vertex found = NONE;
     while (edge < end && found == NONE) {
       const Vertex column = edges_.column(edge++);
-      if (team.read(&matching_.col_match[column]) == NONE && visits(team, column)) found = column;
+      if (team.read(&matching_.col_match[column]) != NONE || !visits(team, column)) continue;
+      if (team.read(&matching_.col_match[column]) == NONE) found = column;
+      else leave(team, column);  // another search has matched it, and left it, in between
     }
     looked_at_[row] = edge;
-    inspected_ += edge - begin;
+    looks_ += edge - begin;
     return found;
   }
 
   // Whether this search now visits the column: not if a search of this phase has done so, or if it is dead.
-  bool visits(const HostTeam& team, Vertex column) const {
-    const Vertex visit = team.read(&visit_[column]);
-    return visit < first_search_ && team.claim(&visit_[column], visit, search_);
+  bool visits(const HostTeam& team, Vertex column) {
+    Vertex visit = team.read(&visit_[column]);
+    if (visit >= first_search_) return false;
+    visit_before_ = visit;
+    if (team.alone()) return visit_[column] = search_, true;
+    return __atomic_compare_exchange_n(&visit_[column], &visit, search_, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+  }
+  // Other searches may visit the column that was free until now, and go on from its row.
+  void leave(const HostTeam& team, Vertex column) {
+    if (team.alone()) visit_[column] = visit_before_;
+    else __atomic_store_n(&visit_[column], visit_before_, __ATOMIC_RELEASE);
   }
 
   // Goes to the next column of the row that this phase has not visited; false if there is none. That column is matched,
@@ -212,7 +231,7 @@ class PothenFan {
     while (place.next != place.end) {
       const Vertex column = edges_.column(place.next);
       place.next += step_;
-      ++inspected_;
+      ++looks_;
       if (visits(team, column)) {
         tree_.push_back(column);
         place.column = column;
@@ -260,7 +279,9 @@ class PothenFan {
   Offset step_ = -1;                      // how this phase goes through the columns of a row: 1 or -1
   Count deepest_ = 0;                     // rows on the longest path of this thread's searches
   bool met_others_ = false;               // did this search see a column that another one of this phase had visited?
-  Count inspected_ = 0, budget_ = NO_BUDGET;
+  Vertex visit_before_ = NEVER;           // the number that the column visited last had before
+  Count looks_ = 0;                       // entries that this search has inspected
+  Count inspected_ = 0;                   // entries that the phases of this run before this one have inspected
 };
 
 // Maximum cardinality matching: a start, the searches, and the proof.
