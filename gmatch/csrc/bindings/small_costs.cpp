@@ -83,6 +83,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
   const auto name_of = [=](Vertex row, Vertex column) -> Count {
     return transposed ? Count{column} * columns + row : Count{row} * columns + column;
   };
+  [[maybe_unused]] constexpr Vertex DIVIDED = NONE - 1;
   Count with_choice = 0;
   const auto is_settled = [&](const DenseCosts<Cost>& costs) {
     return !call.deterministic || is_only_optimum(costs, result) ||
@@ -98,8 +99,8 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
     if constexpr (std::is_floating_point_v<Cost>) return !exact && hides_costs(costs, result, of_costs.lowest);
     return false;
   };
-  // Solves costs of which some rows must use the largest, a number that stands for "not", in two parts. False if they are none, and
-  // if the duals of the parts hide costs.
+  // Solves costs of which some rows must use the largest, a number that stands for "not", in two parts. False if they are none,
+  // and if the duals of the parts hide costs.
   [[maybe_unused]] const auto solve_in_two_parts = [&]([[maybe_unused]] const DenseCosts<Cost>& costs) {
     if constexpr (std::is_floating_point_v<Cost>) {
       TwoParts<Cost> parts(costs, of_costs.highest);
@@ -121,8 +122,17 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
     const std::optional<Vertex> size = solve_if_whole(costs, options, result, counted);
     if (size) return *size == fewer && is_settled(costs);
     if constexpr (std::is_floating_point_v<Cost>) {
-      const bool may_divide = !exact && !call.deterministic && !(of_costs.limit < costs.infinite());
-      if (may_divide && solve_in_two_parts(costs)) return true;
+      const bool may_divide = !exact && !call.deterministic && !(of_costs.limit < costs.infinite()) &&
+                              TwoParts<Cost>::may_be(costs, of_costs.highest);
+      // Solves costs, unless a row is found at once that has nothing but the largest.
+      const auto solve_or_divide = [&](const auto& costs_to_solve, auto options_to_solve, Dual largest) {
+        if (may_divide) options_to_solve.most_for_a_row = std::nextafter(largest, 0);
+        const Vertex size = solve_as_stored(costs_to_solve, options_to_solve, result, counted);
+        if (size != NONE) return size;
+        if (solve_in_two_parts(costs)) return DIVIDED;
+        options_to_solve.most_for_a_row = costs.infinite();
+        return solve_as_stored(costs_to_solve, options_to_solve, result, counted);
+      };
       // If the largest cost is far above all others, a smaller number takes its place.
       LoweredCosts lowered;
       bool is_lowered =
@@ -141,14 +151,18 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
         return solve_in_tiers(costs, of_costs.lowest, of_costs.highest, transposed, result, counted, words, settle, from);
       };
       if (is_lowered) {
-        if (solve_by_shortest_paths(lowered.costs(), lowered.options(), result, counted) < fewer) return false;
+        const Vertex size = solve_or_divide(lowered.costs(), lowered.options(), lowered.unit());
+        if (size == DIVIDED) return true;
+        if (size < fewer) return false;
         is_lowered = solve_tiers(&lowered) != TierOutcome::open;
         if (call.overflows && !is_lowered) return false;
       }
       if (!is_lowered) {
         words.clear();  // the solution of the lowered costs is none of these costs
         with_choice = 0;
-        if (solve_as_stored(costs, options, result, counted) < fewer) return false;
+        const Vertex size = solve_or_divide(costs, options, of_costs.highest);
+        if (size == DIVIDED) return true;
+        if (size < fewer) return false;
         if (!exact && hides_costs(costs, result, of_costs.lowest) && solve_tiers(nullptr) == TierOutcome::open) {
           return words.empty() && solve_exactly(CopiedRows<double>(costs), costs.limit);
         }

@@ -57,25 +57,26 @@ struct MongeScan {
   }
 };
 
-// Matches a square matrix by one of its diagonals, if that is a cheapest assignment by the property of Monge. Entries of a row lie
-// side by side.
+// Matches a square matrix by one of its diagonals, if that is a cheapest assignment by the property of Monge. Entries of a row
+// lie side by side.
 template <class Stored>
 class Diagonal {
  public:
   using Dual = typename DenseCosts<Stored>::Dual;
 
-  explicit Diagonal(const DenseCosts<Stored>& costs) : costs_(costs), last_(costs.num_columns - 1) {
-    // The corners tell which diagonal it is. Costs that are maximized have the property if their entries have the other one.
-    const Dual along = Dual{cost(0, 0)} + cost(last_, last_), across = Dual{cost(0, last_)} + cost(last_, 0);
-    is_main_ = along <= across;
-  }
+  explicit Diagonal(const DenseCosts<Stored>& costs)
+      : costs_(costs), last_(costs.num_columns - 1), in_order_(along(0, 0, last_, last_) <= across(0, 0, last_, last_)) {}
 
+  // A few sums of neighbours refuse most costs before a register is filled. Rounding keeps the order of sums.
   bool is_cheapest(ShortestPathCounters& counters) const {
-    const bool in_order = is_main_ != costs_.maximize;
+    for (const Vertex column : {Vertex{0}, last_ - 1}) {
+      const Dual one = along(0, column, 1, column + 1), other = across(0, column, 1, column + 1);
+      if (in_order_ ? one > other : one < other) return false;
+    }
     Poll poll;
     for (Vertex row = 0; row < last_; ++row) {
       const Stored *one = costs_.place(row, 0), *other = costs_.place(row + 1, 0);
-      if (!in_order) std::swap(one, other);
+      if (!in_order_) std::swap(one, other);
       poll.spend(costs_.num_columns);
       ++counters.rows_scanned;
       counters.entries_read += costs_.num_columns;
@@ -103,12 +104,18 @@ class Diagonal {
   }
 
  private:
-  Vertex column_of(Vertex row) const { return is_main_ ? row : last_ - row; }
+  // Sums of entries on either diagonal between two rows and two columns.
+  Dual entry(Vertex row, Vertex column) const { return static_cast<Dual>(costs_.costs[row * costs_.row_stride + column]); }
+  Dual along(Vertex row, Vertex column, Vertex end_row, Vertex end) const { return entry(row, column) + entry(end_row, end); }
+  Dual across(Vertex row, Vertex column, Vertex end_row, Vertex end) const { return entry(row, end) + entry(end_row, column); }
+
+  // Costs that are maximized have the property if their entries have the other one.
+  Vertex column_of(Vertex row) const { return in_order_ != costs_.maximize ? row : last_ - row; }
   Dual cost(Vertex row, Vertex column) const { return static_cast<Dual>(costs_.at(row, column)); }
 
   const DenseCosts<Stored>& costs_;
   const Vertex last_;
-  bool is_main_;
+  const bool in_order_;  // whether entries have the property as it is written above, if they have one
 };
 
 // Whether a diagonal was a cheapest assignment, by the property of Monge. Then it is the solution.

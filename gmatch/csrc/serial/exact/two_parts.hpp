@@ -23,8 +23,8 @@
 #include "serial/rows/short_vector.hpp"
 #include "serial/stored_shortest_paths.hpp"
 
-// A pass over a row: which costs are less than a number, as bits of columns, and the largest magnitude of these. It is infinite if
-// a cost is larger than the number, as that of a forbidden pair.
+// A pass over a row: which costs are less than a number, as bits of columns, and the largest magnitude of these. It is infinite
+// if a cost is larger than the number, as that of a forbidden pair.
 template <class Entry, bool NEGATED>
 struct LessScan {
   using Word = WordLike<double>;
@@ -61,32 +61,30 @@ class TwoParts {
         number_(number),
         words_((costs.num_columns + Scan::WORD - 1) / Scan::WORD),
         tiers_(&memory_),
-        less_(&memory_),
-        free_(words_, ~Word{0}, &memory_),
-        reached_(words_, Word{0}, &memory_),
-        row_match_(costs.num_rows, NONE, &memory_),
-        col_match_(costs.num_columns, NONE, &memory_),
-        before_(costs.num_columns, NONE, &memory_),
+        bits_((Count{costs.num_rows} + 3) * words_, Word{0}, &memory_),
+        vertices_(2 * costs.num_rows + 4 * costs.num_columns, NONE, &memory_),
         list_(&memory_),
-        is_crowded_(costs.num_rows, 0, &memory_),
-        rows_(costs.num_rows, &memory_),
-        columns_(costs.num_columns, &memory_),
-        place_(costs.num_columns, &memory_) {}
+        is_crowded_(costs.num_rows, 0, &memory_) {
+    Word* next_word = bits_.data();
+    for (Word** const part : {&free_, &reached_, &wanted_, &less_}) *part = std::exchange(next_word, next_word + words_);
+    std::fill_n(free_, words_, ~Word{0});
+    Vertex* next = vertices_.data();
+    for (Vertex** const part : {&row_match_, &rows_}) *part = std::exchange(next, next + costs.num_rows);
+    for (Vertex** const part : {&col_match_, &before_, &columns_, &place_}) *part = std::exchange(next, next + costs.num_columns);
+  }
+
+  // Whether the number may stand for "not". Most often the first cost tells that the number leaves no room for it.
+  static bool may_be(const DenseCosts<Cost>& costs, double number) {
+    const double first = static_cast<double>(costs.at(0, 0));
+    return !(first < number) || leaves_room(number, costs.num_rows, std::abs(first));
+  }
 
   // Whether the number stands for "not", and some rows must use it.
   bool find() {
-    // Most often the first cost tells that the number leaves no room for it.
-    const double first = static_cast<double>(costs_.at(0, 0));
-    if (first < number_ && !leaves_room(std::abs(first))) return false;
-    less_.resize(Count{costs_.num_rows} * words_);
     double largest = 0;
-    Count pairs = 0;
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
       largest = std::max(largest, scan(row));
-      if (!leaves_room(largest)) return false;
-      if (row >= SAMPLED) continue;
-      pairs += num_pairs(row);
-      if (pairs > Count{SAMPLED} * MANY_PAIRS) return false;
+      if (!leaves_room(number_, costs_.num_rows, largest)) return false;
     }
     largest_ = largest;
     return !match_all();
@@ -100,10 +98,11 @@ class TwoParts {
     std::fill_n(result.v, costs_.num_columns, 0);
     std::fill_n(result.row_match, costs_.num_rows, NONE);
     std::fill_n(result.col_match, costs_.num_columns, NONE);
-    const Part crowded{rows_.data(), num_crowded_, columns_.data(), num_reached_};
+    const Part crowded{rows_, num_crowded_, columns_, num_reached_};
     const ShortestPathResult<double> turned{result.v, result.u, result.col_match, result.row_match};
     if (!solve_part(crowded.turned(), true, turned, counters)) return false;
-    const Part others{rows_.data() + num_crowded_, costs_.num_rows - num_crowded_, columns_.data() + num_reached_, num_wanted_};
+    const Part others{rows_ + num_crowded_, costs_.num_rows - num_crowded_, columns_ + num_reached_,
+                      num_wanted_};
     if (!solve_part(others, false, result, counters)) return false;
     match_rows_without_column(result);
     note_tiers();
@@ -119,18 +118,14 @@ class TwoParts {
   // Whether rounding loses digits of the duals as a whole.
   bool loses_digits(const ShortestPathResult<double>& result) const {
     const auto loses = [&](double rest) { return TierScan::difference<1>(number_, rest).lost != 0; };
-    return std::any_of(rows_.begin(), rows_.begin() + num_crowded_, [&](Vertex row) { return loses(-result.u[row]); }) ||
-           std::any_of(columns_.begin(), columns_.begin() + num_reached_, [&](Vertex j) { return loses(result.v[j]); });
+    return std::any_of(rows_, rows_ + num_crowded_, [&](Vertex row) { return loses(-result.u[row]); }) ||
+           std::any_of(columns_, columns_ + num_reached_, [&](Vertex j) { return loses(result.v[j]); });
   }
 
  private:
   using Scan = LessScan<Cost, false>;
   using Word = typename Scan::Word;
   using Vertices = ShortVector<Vertex>;
-  // Beyond the logarithm of the number of rows, pairs in random places match all rows (Erdos and Renyi). Rows with more pairs than
-  // that in the first few rows are not looked at any further, since all others would be looked at in vain.
-  static constexpr Vertex SAMPLED = 4, MANY_PAIRS = 8;
-
   // Some rows and columns of the costs.
   struct Part {
     const Vertex* rows;
@@ -141,14 +136,9 @@ class TwoParts {
     Part turned() const { return {columns, num_columns, rows, num_rows}; }
   };
 
-  bool leaves_room(double rest) const { return number_ > LoweredCosts::ROOM * (costs_.num_rows + 1.0) * rest; }
+  static bool leaves_room(double number, Vertex rows, double rest) { return number > LoweredCosts::ROOM * (rows + 1.0) * rest; }
   double cost(Vertex row, Vertex column) const { return static_cast<double>(costs_.at(row, column)); }
-  Word* less_of(Vertex row) { return less_.data() + Count{row} * words_; }
-  Count num_pairs(Vertex row) {
-    Count pairs = 0;
-    for (Vertex k = 0; k < words_; ++k) pairs += __builtin_popcountll(less_of(row)[k]);
-    return pairs;
-  }
+  Word* less_of(Vertex row) { return less_ + Count{row} * words_; }
 
   double scan(Vertex row) {
     Word* const less = less_of(row);
@@ -191,13 +181,14 @@ class TwoParts {
   }
   // No column that was reached in vain leads to a free one ever after.
   bool augment(Vertex root) {
-    const ShortVector<Word> reached_before(reached_.begin(), reached_.end(), &memory_);
+    Word* const reached_before = wanted_;  // memory that is free until the parts are listed
+    std::copy_n(reached_, words_, reached_before);
     list_.assign(1, root);
     for (std::size_t next = 0; next < list_.size(); ++next) {
       const Vertex end = reach_from(list_[next]);
       if (end == NONE) continue;
       flip(end);
-      std::copy(reached_before.begin(), reached_before.end(), reached_.begin());
+      std::copy_n(reached_before, words_, reached_);
       return true;
     }
     for (const Vertex row : list_) is_crowded_[row] = 1;
@@ -230,12 +221,12 @@ class TwoParts {
   // Lists crowded rows before the others, and reached columns before those that other rows want. There is one more of these than
   // rows, at least, so that it may stay free.
   void divide() {
-    ShortVector<Word> wanted(words_, Word{0}, &memory_);
+    std::fill_n(wanted_, words_, Word{0});
     num_crowded_ = static_cast<Vertex>(std::count(is_crowded_.begin(), is_crowded_.end(), 1));
     Vertex crowded = 0, others = num_crowded_;
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
       rows_[is_crowded_[row] ? crowded++ : others++] = row;
-      for (Vertex k = 0; k < words_ && !is_crowded_[row]; ++k) wanted[k] |= less_of(row)[k] & ~reached_[k];
+      for (Vertex k = 0; k < words_ && !is_crowded_[row]; ++k) wanted_[k] |= less_of(row)[k] & ~reached_[k];
     }
     Vertex end = 0;
     const auto list = [&](const auto& is_listed) {
@@ -243,12 +234,12 @@ class TwoParts {
         if (is_listed(j)) columns_[end++] = j;
       }
     };
-    const auto has = [](const ShortVector<Word>& bits, Vertex j) { return bits[j / Scan::WORD] >> j % Scan::WORD & 1; };
+    const auto has = [](const Word* bits, Vertex j) { return bits[j / Scan::WORD] >> j % Scan::WORD & 1; };
     list([&](Vertex j) { return has(reached_, j); });
     num_reached_ = end;
-    list([&](Vertex j) { return has(wanted, j); });
+    list([&](Vertex j) { return has(wanted_, j); });
     num_wanted_ = end - num_reached_;
-    list([&](Vertex j) { return !has(reached_, j) && !has(wanted, j); });
+    list([&](Vertex j) { return !has(reached_, j) && !has(wanted_, j); });
     const Vertex other_rows = costs_.num_rows - num_crowded_;
     if (num_wanted_ == other_rows) ++num_wanted_;
     for (Vertex k = 0; k < costs_.num_columns; ++k) place_[columns_[k]] = k < num_reached_ ? k : k - num_reached_;
@@ -277,7 +268,7 @@ class TwoParts {
   }
   // Copies the pairs below the number.
   void copy(const Part& part, double* to, Count row_stride, Count column_stride) {
-    const Count first = part.columns - columns_.data();
+    const Count first = part.columns - columns_;
     for (Vertex k = 0; k < part.num_rows; ++k) {
       const Vertex row = part.rows[k];
       for (Vertex word = 0; word < words_; ++word) {
@@ -291,7 +282,7 @@ class TwoParts {
     }
   }
   void match_rows_without_column(const ShortestPathResult<double>& result) {
-    const Vertex* column = columns_.data() + num_reached_;
+    const Vertex* column = columns_ + num_reached_;
     for (Vertex k = 0; k < num_crowded_; ++k) {
       if (result.row_match[rows_[k]] != NONE) continue;
       while (result.col_match[*column] != NONE) ++column;
@@ -311,15 +302,18 @@ class TwoParts {
   const Vertex words_;  // of a row's bits
   ShortMemory memory_;
   ShortVector<Tier> tiers_;
-  ShortVector<Word> less_;     // [rows * words] which pairs cost less than the number
-  ShortVector<Word> free_;     // [words] columns that the matching leaves free; bits after the last column stay
-  ShortVector<Word> reached_;  // [words] columns that paths from free rows reach
-  Vertices row_match_, col_match_;
-  Vertices before_;            // [columns] the row from which a column was reached
-  Vertices list_;              // rows of a search
+  ShortVector<Word> bits_;      // memory of the next four
+  Word* less_;                  // [rows * words] which pairs cost less than the number
+  Word* free_;                  // [words] columns that the matching leaves free; bits after the last column stay
+  Word* reached_;               // [words] columns that paths from free rows reach
+  Word* wanted_;                // [words] other columns, with a pair of a row that is not crowded
+  ShortVector<Vertex> vertices_;  // memory of the next six
+  Vertex *row_match_, *col_match_;
+  Vertex* before_;              // [columns] the row from which a column was reached
+  Vertex *rows_, *columns_;     // part by part
+  Vertex* place_;               // [columns] the place of a column in its part
+  Vertices list_;               // rows of a search
   ShortVector<char> is_crowded_;
-  Vertices rows_, columns_;    // part by part
-  Vertices place_;             // [columns] the place of a column in its part
   Vertex num_crowded_ = 0, num_reached_ = 0, num_wanted_ = 0;
   double largest_ = 0;
   Poll poll_;
