@@ -16,6 +16,8 @@
 
 #include "serial/core_search.hpp"
 #include "serial/exact/tiers.hpp"
+#include "serial/exact/two_parts.hpp"
+#include "serial/monge.hpp"
 #include "serial/stored_shortest_paths.hpp"
 
 static void expect(bool holds, const char* what, Vertex num_columns, int bytes) {
@@ -335,6 +337,49 @@ static void check_tiers(std::mt19937& random, Vertex num_columns) {
   for (Vertex j = 0; j < num_columns; ++j) must(rests[j] == -std::floor(-costs[j] / VALUE + 0.25), "round_down");
 }
 
+// Which costs are less than a number: a few are, most are equal to it, and now and then one is infinite.
+template <class Entry, bool NEGATED>
+static void check_less(std::mt19937& random, Vertex num_columns, int bytes) {
+  using Pass = LessScan<Entry, NEGATED>;
+  constexpr double FAR = std::numeric_limits<double>::infinity(), NUMBER = 1024;
+  const std::unique_ptr<Entry[]> entries(new Entry[num_columns]);
+  std::vector<typename Pass::Word> less((num_columns + Pass::WORD - 1) / Pass::WORD), expected(less.size());
+  double largest = 0;
+  for (Vertex j = 0; j < num_columns; ++j) {
+    const double small = int(random() % 99) - 49, cost = random() % 3 == 0 ? small : random() % 200 == 0 ? FAR : NUMBER;
+    entries[j] = static_cast<Entry>(NEGATED ? -cost : cost);
+    if (cost != NUMBER) largest = std::max(largest, std::abs(cost));
+    expected[j / Pass::WORD] |= typename Pass::Word{cost < NUMBER} << j % Pass::WORD;
+  }
+  const double found = run_in<Pass>(bytes, entries.get(), NUMBER, num_columns, less.data());
+  expect(found == largest && less == expected, "less", num_columns, bytes);
+}
+
+// Sums that are equal up to the last bits, and one infinite entry now and then.
+template <class Entry, class Work>
+static void check_monge(std::mt19937& random, Vertex num_columns, int bytes) {
+  const std::unique_ptr<Entry[]> row(new Entry[num_columns]), next(new Entry[num_columns]);
+  const int last_bit = std::is_same_v<Entry, double> ? -52 : std::is_same_v<Entry, float> ? -23 : 0;
+  const auto number = [&](Count whole) { return static_cast<Entry>(std::ldexp(static_cast<double>(whole), last_bit)); };
+  Count first = 1 << 20, second = Count(random() % (1 << 21));
+  std::vector<Count> of_row(num_columns), of_next(num_columns);
+  for (Vertex j = 0; j < num_columns; ++j) {
+    row[j] = number(of_row[j] = first);
+    next[j] = number(of_next[j] = second);
+    const Count step = int(random() % 9) - 4;
+    first += step;
+    second += step - (random() % 3 == 0);
+  }
+  const auto changed = static_cast<Vertex>(random() % num_columns);
+  if (random() % 2 == 0) next[changed] = number(of_next[changed] += int(random() % 3) - 1);
+  bool holds = true;
+  for (Vertex j = 0; j + 1 < num_columns; ++j) holds = holds && of_row[j] + of_next[j + 1] <= of_row[j + 1] + of_next[j];
+  if constexpr (!std::numeric_limits<Entry>::is_integer) {
+    if (random() % 8 == 0) row[changed] = std::numeric_limits<Entry>::infinity(), holds = false;
+  }
+  expect((run_in<MongeScan<Entry, Work>>(bytes, row.get(), next.get(), num_columns)) == holds, "monge", num_columns, bytes);
+}
+
 template <class Entry, class Work>
 static int check(std::mt19937& random) {
   int rows = 0;
@@ -364,11 +409,21 @@ static void check_changed_costs(std::mt19937& random, Vertex rows, Vertex column
   const std::unique_ptr<Vertex[]> row_match(new Vertex[rows]), col_match(new Vertex[columns]);
   const DenseCosts<Cost> costs{rows, columns, entries.get(), columns, 1, false, DenseCosts<Cost>::infinite()};
   ShortestPathCounters counters{};
+  const auto check_mates = [&] {
+    for (Vertex row = 0; row < rows; ++row) {
+      const Vertex column = row_match[row];
+      const bool agree = column == NONE || (0 <= column && column < columns && col_match[column] == row);
+      expect(agree, "changed costs, mates", columns, static_cast<int>(sizeof(Cost)));
+    }
+  };
   solve_by_shortest_paths(costs, {0, 7, false, 7}, {u.get(), v.get(), row_match.get(), col_match.get()}, counters);
-  for (Vertex row = 0; row < rows; ++row) {
-    const Vertex column = row_match[row];
-    const bool agree = column == NONE || (0 <= column && column < columns && col_match[column] == row);
-    expect(agree, "changed costs, mates", columns, static_cast<int>(sizeof(Cost)));
+  check_mates();
+  if constexpr (Limits::has_infinity) {
+    for (Vertex k = 0; k < rows * columns; ++k) entries[k] = random() % 3 == 0 ? Cost(random() % 8) : Cost(1e6);
+    TwoParts<Cost> parts(costs, 1e6);
+    if (!parts.find()) return;
+    for (Vertex k = 0; k < rows * columns; ++k) entries[k] = random() % 8 == 0 ? far[random() % 4] : entries[k];
+    if (parts.solve({u.get(), v.get(), row_match.get(), col_match.get()}, counters)) check_mates();
   }
 }
 
@@ -382,6 +437,18 @@ int main() {
         check_copy<double>(random, num_columns, bytes);
         check_copy<float>(random, num_columns, bytes);
         check_copy<Count>(random, num_columns, bytes);
+      }
+    }
+  }
+  for (const int bytes : widths()) {
+    for (Vertex num_columns = 1 + std::max(bytes, SHORTEST_ROW) / int(sizeof(double)); num_columns < 300; ++num_columns) {
+      for (int times = 0; times < 5; ++times) {
+        check_less<double, false>(random, num_columns, bytes);
+        check_less<float, true>(random, num_columns, bytes);
+        check_monge<double, double>(random, num_columns, bytes);
+        check_monge<float, double>(random, num_columns, bytes);
+        check_monge<std::int32_t, Count>(random, num_columns, bytes);
+        check_monge<Count, Count>(random, num_columns, bytes);
       }
     }
   }

@@ -281,13 +281,13 @@ TRACES = {
     "near ties": "sample price auction learn search",
     "geometric": "sample price auction learn search learn",
     "geometric, wide": "price search learn",
-    "constant": "sample search_matrix",
+    "constant": "search_matrix",
     "constant, wide": "price search_matrix",
     "the same few columns": "sample price auction learn search_matrix",
     "the same few columns, wide": "price search learn search_matrix",
     "rows of many scales": "sample search_matrix",
     "allowed above a diagonal": "sample price auction learn search learn search_matrix",
-    "Machol-Wien": "sample search_matrix",
+    "Machol-Wien": "search_matrix",
 }
 # The order of steps. Repricing follows a search of the core, unless the matrix is searched next.
 STEPS_OF_SERIAL_CORE = re.compile(

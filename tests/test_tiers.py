@@ -608,6 +608,29 @@ def test_one_part_of_a_partial_assignment_has_the_big_number(where: int, options
         assert small[tuple(found)].sum() == pytest.approx(right.cost, abs=1e-5)
 
 
+@pytest.mark.parametrize("shape", [(3, 3), (9, 9), (9, 13), (40, 40), (40, 70), (130, 130)])
+@pytest.mark.parametrize("big", [1e6, 1e9, 1e18, 1.7e308])
+def test_two_parts_never_meet_the_big_number(shape: tuple[int, int], big: float) -> None:
+    """Some rows must use it: rows that share too few columns, and rows without any. Searches read only other pairs."""
+    rng = np.random.default_rng(shape[1])
+    entries_read = 0
+    for case in range(12):
+        whole = rng.integers(-(2**12) if case % 3 == 0 else 0, 2**12, shape)
+        forbidden = rng.random(shape) > (0.3, 1, 2)[case % 3] / shape[1]
+        forbidden[0] = True
+        cost = np.where(forbidden, big, whole / 2.0**12)
+        short = cost.astype(np.float32) if big < 1e38 else cost
+        for given, turned in ((cost, False), (-cost, False), (short, False), (cost.T.copy(), True), (cost.T, True)):
+            assignment = gmatch.lap(given, maximize=bool((given < -big / 2).any()))
+            gmatch.verify(given, assignment, strict=True)
+            rows, columns = tuple(assignment)[::-1] if turned else assignment
+            others = ~forbidden[rows, columns]
+            found = int((~others).sum()), int(whole[rows, columns][others].sum())
+            assert found == best_whole(whole, forbidden)
+            entries_read += assignment.stats["edges_inspected"]
+    assert entries_read < 60 * 2 * cost.size  # duals in tiers need 2.6 to 4.8 passes
+
+
 def assigned(cost: Any, row_match: Any, u: Any, v: Any, exact: Any) -> gmatch.Assignment:
     """What somebody says is an optimal assignment of a square matrix."""
     col_match = row_match.argsort().astype(np.int32)

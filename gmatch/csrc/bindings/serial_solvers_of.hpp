@@ -49,6 +49,10 @@ Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
       return solve_by_core_or_matrix(side_by_side, options, may_begin_in_matrix, threads, result, counted);
     });
   }
+  if (solve_by_diagonal(costs, options, result, counted.dense)) {
+    counted.trace.add(CoreStep::search_matrix);
+    return costs.num_rows;
+  }
   const bool columns_may_stay_free = costs.num_rows < costs.num_columns || costs.limit < costs.infinite();
   const bool begins_in_matrix =
       may_begin_in_matrix && (options.start_from_duals || (columns_may_stay_free && threads == 1));

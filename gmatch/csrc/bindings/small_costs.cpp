@@ -10,6 +10,7 @@
 #include "costs/magnitudes.hpp"
 #include "serial/exact/exact_optimum.hpp"
 #include "serial/exact/named_optimum.hpp"
+#include "serial/exact/two_parts.hpp"
 
 namespace {
 
@@ -34,13 +35,11 @@ SmallRange<Dual> minimised(const CostRange<Cost>& range, const SmallCall& call) 
 }
 
 // Whether the duals need the second look of gmatch/assignment/tiers.py. Entries of a row lie side by side.
-template <class Cost, class Dual>
-bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, Dual lowest) {
+template <class Cost, class Dual, class CostOf>
+bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, Dual lowest, const CostOf& cost_of) {
   const double largest =
       std::max(largest_magnitude(result.u, costs.num_rows), largest_magnitude(result.v, costs.num_columns));
-  const double within = hiding_if_negative_within(costs.num_rows, largest, lowest, [&](Vertex row) {
-    return costs.costs[row * costs.row_stride + result.row_match[row]];
-  });
+  const double within = hiding_if_negative_within(costs.num_rows, largest, lowest, cost_of);
   if (within == IN_ANY_CASE) return true;
   for (Vertex row = 0; row < costs.num_rows && within > 0; ++row) {
     const Cost* entries = costs.costs + row * costs.row_stride;
@@ -49,6 +48,13 @@ bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& 
     if (has) return true;
   }
   return false;
+}
+
+template <class Cost, class Dual>
+bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, Dual lowest) {
+  return hides_costs(costs, result, lowest, [&](Vertex row) {
+    return costs.costs[row * costs.row_stride + result.row_match[row]];
+  });
 }
 
 template <class Cost, class NameOf, class Dual = typename DenseCosts<Cost>::Dual>
@@ -77,6 +83,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
   const auto name_of = [=](Vertex row, Vertex column) -> Count {
     return transposed ? Count{column} * columns + row : Count{row} * columns + column;
   };
+  [[maybe_unused]] constexpr Vertex DIVIDED = NONE - 1;
   Count with_choice = 0;
   const auto is_settled = [&](const DenseCosts<Cost>& costs) {
     return !call.deterministic || is_only_optimum(costs, result) ||
@@ -88,11 +95,44 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
     return optimum.find(result) &&
            (!call.deterministic || (call.limit == nullptr && optimum.settle(result, name_of, with_choice)));
   };
+  const auto may_hide = [&](const DenseCosts<Cost>& costs) {
+    if constexpr (std::is_floating_point_v<Cost>) return !exact && hides_costs(costs, result, of_costs.lowest);
+    return false;
+  };
+  // Solves costs of which some rows must use the largest, a number that stands for "not", in two parts. False if they are none,
+  // and if the duals of the parts hide costs.
+  [[maybe_unused]] const auto solve_in_two_parts = [&]([[maybe_unused]] const DenseCosts<Cost>& costs) {
+    if constexpr (std::is_floating_point_v<Cost>) {
+      TwoParts<Cost> parts(costs, of_costs.highest);
+      if (!parts.find() || !parts.solve(result, counted)) return false;
+      const auto rest_of = [&](Vertex row) { return parts.rest_of_pair(row, result); };
+      if (hides_costs(costs, result, of_costs.lowest, rest_of)) return false;
+      const bool loses_digits = parts.loses_digits(result);
+      words = words_of_tiers(parts.tiers(), result, costs.num_rows, costs.num_columns, transposed);
+      // Duals that have all digits prove the answer without parts, unless they hide costs or sums of them may overflow.
+      if (!loses_digits && !call.overflows && !hides_costs(costs, result, of_costs.lowest)) words.clear();
+      return true;
+    }
+    return false;
+  };
   const auto solve = [&](const DenseCosts<Cost>& costs) {
     const ShortestPathOptions<Dual> options{of_costs.lowest, of_costs.highest, false, of_costs.greatest_entry};
+    const bool is_found = !call.overflows && solve_by_diagonal(costs, options, result, counted);
+    if (is_found && !may_hide(costs) && is_settled(costs)) return true;
     const std::optional<Vertex> size = solve_if_whole(costs, options, result, counted);
     if (size) return *size == fewer && is_settled(costs);
     if constexpr (std::is_floating_point_v<Cost>) {
+      const bool may_divide = !exact && !call.deterministic && !(of_costs.limit < costs.infinite()) &&
+                              TwoParts<Cost>::may_be(costs, of_costs.highest);
+      // Solves costs, unless a row is found at once that has nothing but the largest.
+      const auto solve_or_divide = [&](const auto& costs_to_solve, auto options_to_solve, Dual largest) {
+        if (may_divide) options_to_solve.most_for_a_row = std::nextafter(largest, 0);
+        const Vertex size = solve_as_stored(costs_to_solve, options_to_solve, result, counted);
+        if (size != NONE) return size;
+        if (solve_in_two_parts(costs)) return DIVIDED;
+        options_to_solve.most_for_a_row = costs.infinite();
+        return solve_as_stored(costs_to_solve, options_to_solve, result, counted);
+      };
       // If the largest cost is far above all others, a smaller number takes its place.
       LoweredCosts lowered;
       bool is_lowered =
@@ -111,14 +151,18 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
         return solve_in_tiers(costs, of_costs.lowest, of_costs.highest, transposed, result, counted, words, settle, from);
       };
       if (is_lowered) {
-        if (solve_by_shortest_paths(lowered.costs(), lowered.options(), result, counted) < fewer) return false;
+        const Vertex size = solve_or_divide(lowered.costs(), lowered.options(), lowered.unit());
+        if (size == DIVIDED) return true;
+        if (size < fewer) return false;
         is_lowered = solve_tiers(&lowered) != TierOutcome::open;
         if (call.overflows && !is_lowered) return false;
       }
       if (!is_lowered) {
         words.clear();  // the solution of the lowered costs is none of these costs
         with_choice = 0;
-        if (solve_as_stored(costs, options, result, counted) < fewer) return false;
+        const Vertex size = solve_or_divide(costs, options, of_costs.highest);
+        if (size == DIVIDED) return true;
+        if (size < fewer) return false;
         if (!exact && hides_costs(costs, result, of_costs.lowest) && solve_tiers(nullptr) == TierOutcome::open) {
           return words.empty() && solve_exactly(CopiedRows<double>(costs), costs.limit);
         }

@@ -18,9 +18,9 @@ namespace {
 
 // Duals in tiers as words of 8 bytes: of each tier its value and the duals of rows and of columns in it; then the rests u and
 // v. `turned`: rows are the columns of the solver.
-std::vector<Count> words_of(const TierSolver& solver, const ShortestPathResult<double>& result, Vertex rows, Vertex columns,
-                            bool turned) {
-  std::vector<Count> words(solver.tiers().size() * (1 + rows + columns) + rows + columns);
+std::vector<Count> words_of(const ShortVector<Tier>& tiers, const ShortestPathResult<double>& result, Vertex rows,
+                            Vertex columns, bool turned) {
+  std::vector<Count> words(tiers.size() * (1 + rows + columns) + rows + columns);
   Count* next = words.data();
   const auto add_bits = [&](const double* numbers, Vertex length) {
     std::memcpy(next, numbers, length * sizeof(double));
@@ -34,7 +34,7 @@ std::vector<Count> words_of(const TierSolver& solver, const ShortestPathResult<d
     add_row_side();
     if (!turned) add_column_side();
   };
-  for (const Tier& tier : solver.tiers()) {
+  for (const Tier& tier : tiers) {
     add_bits(&tier.value, 1);
     add_sides([&] { add_whole(tier.rows, rows); }, [&] { add_whole(tier.columns, columns); });
   }
@@ -47,6 +47,11 @@ double nearest(double total, const ShortVector<Tier>& tiers, ShortVector<double>
   for (auto tier = tiers.rbegin(); tier != tiers.rend(); ++tier) total += tier->value * ((*tier).*side)[number];
   constexpr double LARGEST = std::numeric_limits<double>::max();
   return std::clamp(total, -LARGEST, LARGEST);
+}
+
+void add_tiers(const ShortVector<Tier>& tiers, const ShortestPathResult<double>& result, Vertex rows, Vertex columns) {
+  for (Vertex row = 0; row < rows; ++row) result.u[row] = nearest(result.u[row], tiers, &Tier::rows, row);
+  for (Vertex j = 0; j < columns; ++j) result.v[j] = nearest(result.v[j], tiers, &Tier::columns, j);
 }
 
 nb::object bytes_of(const std::vector<Count>& words) {
@@ -62,11 +67,17 @@ TierOutcome solve_rows_in_tiers(CopiedRows<double> costs, double lowest, double 
   TierSolver solver(std::move(costs), lowest, highest, result, counters);
   const TierOutcome outcome = lowered != nullptr ? solver.solve_lowered(*lowered) : solver.solve();
   if (outcome != TierOutcome::solved) return outcome;
-  words = words_of(solver, result, rows, columns, turned);
+  words = words_of(solver.tiers(), result, rows, columns, turned);
   if (!settle(solver.rests(), solver)) return TierOutcome::open;
-  for (Vertex row = 0; row < rows; ++row) result.u[row] = nearest(result.u[row], solver.tiers(), &Tier::rows, row);
-  for (Vertex j = 0; j < columns; ++j) result.v[j] = nearest(result.v[j], solver.tiers(), &Tier::columns, j);
+  add_tiers(solver.tiers(), result, rows, columns);
   return outcome;
+}
+
+std::vector<Count> words_of_tiers(const ShortVector<Tier>& tiers, const ShortestPathResult<double>& result, Vertex rows,
+                                  Vertex columns, bool turned) {
+  std::vector<Count> words = words_of(tiers, result, rows, columns, turned);
+  add_tiers(tiers, result, rows, columns);
+  return words;
 }
 
 nb::object duals_in_tiers(const std::vector<Count>& words) { return words.empty() ? nb::none() : bytes_of(words); }

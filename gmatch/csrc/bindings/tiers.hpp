@@ -25,5 +25,9 @@ TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, doubl
   });
 }
 
+// The words of duals in tiers, of which u and v are the rests. u and v become the nearest to these duals.
+std::vector<Count> words_of_tiers(const ShortVector<Tier>& tiers, const ShortestPathResult<double>& result, Vertex rows,
+                                  Vertex columns, bool turned);
+
 // None if there are no words.
 nb::object duals_in_tiers(const std::vector<Count>& words);

@@ -79,6 +79,8 @@ struct ShortestPathOptions {
   Vertex num_rows_to_match = 0;
   // With start_from_duals: returns NONE if searches turn out to take long. v are then duals to start from.
   bool may_give_up = false;
+  // Without start_from_duals: returns NONE if the start finds a row whose pairs all cost more. See exact/two_parts.hpp.
+  Dual most_for_a_row = beyond_all(Dual{});
 };
 
 // What the method writes. If it stops because a row cannot be matched, the matching need not be the largest, and u and v
@@ -141,6 +143,7 @@ class ShortestPathSolver {
         start_from_reduction(true);
         by_ways_out = leaves_many_ties();
       }
+      if (lacks_pair_) return NONE;
       if (by_ways_out) {
         if (solve_by_ways_out() == num_rows_ && takes_no_forbidden_pair()) return num_rows_;
         set_way_out(FAR);
@@ -148,7 +151,7 @@ class ShortestPathSolver {
       }
       if (is_many(free_rows_.size)) start_from_reduction(false);
     }
-    return solve_from_start();
+    return lacks_pair_ ? NONE : solve_from_start();
   }
 
  private:
@@ -257,6 +260,7 @@ class ShortestPathSolver {
     for (Vertex row = SAMPLED - 1; row < num_rows_; row += SAMPLED) {
       const Entry* entries = rows_.entries(row);
       const auto least = Scan::find_least({{entries, entries}, {Work{0}, Work{0}}}, width_).of[0];
+      note_least(least);
       if (least >= static_cast<Work>(options_.greatest_cost)) return mostly_costs_the_greatest();
     }
     return false;
@@ -271,6 +275,10 @@ class ShortestPathSolver {
     has_ways_out_ = cost < FAR;
     way_out_ = cost;
     columns_may_stay_free_ = num_rows_ < num_columns_ || has_ways_out_;
+    using Limits = std::numeric_limits<Work>;
+    const bool has_most = options_.most_for_a_row < beyond_all(Dual{});
+    most_ = has_most ? static_cast<Work>(options_.most_for_a_row) : Limits::has_infinity ? Limits::infinity() : Limits::max();
+    if (has_ways_out_) most_ = way_out_;
   }
 
   // Rows that are out take any column.
@@ -363,6 +371,7 @@ class ShortestPathSolver {
 
   void start_from_reduction(bool by_rows) {
     reduce_columns(by_rows);
+    if (lacks_pair_) return;
     transfer_reduction();
     reduce_augmenting_rows();
   }
@@ -373,9 +382,13 @@ class ShortestPathSolver {
     const Entry* const entries = scan(row);
     return {{entries, row + 1 < num_rows_ ? scan(row + 1) : entries}, {Work{0}, Work{0}}};
   }
-  static void reduce(TwoRows& rows, const typename Scan::LeastOfTwo& least) {
-    for (int k = 0; k < 2; ++k) rows.u[k] = least.of[k] < FAR ? least.of[k] : 0;
+  void reduce(TwoRows& rows, const typename Scan::LeastOfTwo& least) {
+    for (int k = 0; k < 2; ++k) {
+      rows.u[k] = least.of[k] < FAR ? least.of[k] : 0;
+      note_least(least.of[k]);
+    }
   }
+  void note_least(Work least) { lacks_pair_ = lacks_pair_ || least > most_; }
 
   // Takes minima of the costs, or of costs less the least of each row. Counts for each row the columns with their minimum in it.
   void reduce_columns(bool by_rows) {
@@ -389,6 +402,7 @@ class ShortestPathSolver {
       TwoRows next = row + 2 < num_rows_ ? two_rows(row + 2) : rows;
       const auto least = Scan::lower_columns(rows, next, row, width_, v_, predecessor_);
       if (by_rows) reduce(next, least);
+      if (lacks_pair_) return;
       rows = next;
     }
     mask_what_is_no_column();  // costs that have changed may have lowered it
@@ -496,7 +510,11 @@ class ShortestPathSolver {
       const Vertex row = free_rows_.items[next++];
       const Entry* entries = scan(row);
       const auto found = find_least_two(entries);
-      if (has_ways_out_ && found.least > way_out_) continue;  // for good: v only falls
+      if (found.least > most_) {
+        if (has_ways_out_) continue;  // for good: v only falls
+        lacks_pair_ = true;
+        return;
+      }
       if (!(found.least < FAR)) {
         free_rows_.items[kept++] = row;
         continue;
@@ -644,6 +662,7 @@ class ShortestPathSolver {
   Poll poll_;
   bool has_ways_out_;                     // of the rows
   Work way_out_;                          // its cost; FAR if there is none
+  Work most_;                             // what a row is worth: the way out, or most_for_a_row
   bool columns_may_stay_free_;
   const Vertex width_;                    // columns that scans read: num_columns, or some more
   LineMemory memory_;                     // of what `carve` lists
@@ -661,4 +680,5 @@ class ShortestPathSolver {
   Vertex row_out_{};                      // the row of the tree with the nearest way out
   Work out_distance_{};                   // the distance of its way out
   bool auction_was_held_ = false;
+  bool lacks_pair_ = false;               // whether the start has found a row whose pairs cost more than most_for_a_row
 };

@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "serial/monge.hpp"
 #include "serial/rows/row_copies.hpp"
 #include "serial/rows/rows.hpp"
 #include "serial/shortest_path.hpp"
@@ -128,6 +129,7 @@ Vertex solve_by_shortest_paths(const DenseCosts<Stored>& costs,
                                const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result,
                                ShortestPathCounters& counters) {
   return with_rows_side_by_side(costs, 1, [&](const auto& side_by_side) {
+    if (solve_by_diagonal(side_by_side, options, result, counters)) return costs.num_rows;
     const std::optional<Vertex> size = solve_if_whole(side_by_side, options, result, counters);
     return size ? *size : solve_as_stored(side_by_side, options, result, counters);
   });
