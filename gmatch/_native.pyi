@@ -78,10 +78,6 @@ def decide_by_marks(
     mark_bits: int,
 ) -> int: ...  # fmt: skip
 def has_negative_within(costs: Any, stored: str, maximize: bool, limit: int | float | None, bound: float) -> bool: ...
-def is_only_optimum(
-    costs: Any, stored: str, maximize: bool, limit: int | float | None, row_match: Any, col_match: Any, u: Any, v: Any,
-    must_be_used: Any,
-) -> bool: ...  # fmt: skip
 def settle_ties(
     costs: Any, stored: str, maximize: bool, limit: int | float | None, row_match: Any, col_match: Any, u: Any, v: Any,
     must_be_used: Any, row_names: Any, column_names: Any,

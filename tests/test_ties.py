@@ -305,7 +305,7 @@ def test_too_many_free_columns_are_refused(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("with_limit", [False, True])
 def test_the_short_way(monkeypatch: pytest.MonkeyPatch, with_limit: bool) -> None:
     """The short way finds the assignment of the long way, which looks for others by alternating cycles."""
-    monkeypatch.setattr(cpu, "is_only_optimum", lambda *_: False)
+    settle_in_python(monkeypatch)
     rng, num_quick = np.random.default_rng(8), [0, 0]
     solvers = small.SMALL_SOLVERS[small.DETERMINISTIC :]
     kinds: list[Callable[[Any], Any]] = [
@@ -325,7 +325,7 @@ def test_the_short_way(monkeypatch: pytest.MonkeyPatch, with_limit: bool) -> Non
         assert quick.row_match.tolist() == gmatch.lap(problem, deterministic=True).row_match.tolist(), case
         assert gmatch.verify(problem, quick, strict=True)
         num_quick[quick.stats["rows_with_choice"] > 0] += 1
-    assert num_quick[False] > 80 and with_limit != (num_quick[True] > 80)
+    assert min(num_quick) > 80
 
 
 @pytest.mark.parametrize("big", [1e9, 1e18, float(np.finfo(np.float64).max)])

@@ -9,6 +9,7 @@
 #include "bindings/serial_solvers.hpp"
 #include "bindings/type_names.hpp"
 #include "serial/exact/named_optimum.hpp"
+#include "serial/exact/named_rows.hpp"
 
 namespace {
 
@@ -27,7 +28,7 @@ NamedOptimum named_optimum(const Array<const Vertex>& rows, const Array<const Ve
 bool find_choices(Array<const Vertex> rows, Array<const Vertex> columns, Array<const bool> may_leave, Array<Vertex> row_match,
                   Array<bool> is_kept) {
   const OthersMayRun others_may_run;
-  return named_optimum(rows, columns, may_leave, row_match, NamedOptimum::MARK_BITS).drop_what_is_sure(is_kept.data()) > 0;
+  return named_optimum(rows, columns, may_leave, row_match, MARK_BITS).drop_what_is_sure(is_kept.data()) > 0;
 }
 
 // Columns beyond those with names are none of the matrix.
@@ -43,7 +44,9 @@ Vertex decide_by_marks(Array<const Vertex> rows, Array<const Vertex> columns, Ar
 }
 
 // Makes a cheapest assignment the one that the rule names. Returns how many rows had a choice; NONE if these duals do not tell
-// which assignments are as cheap, or if more than MOST_LISTED pairs tie. The pairs of rows are a cheapest assignment even then.
+// which assignments are as cheap, or if more pairs tie than are marked here. The pairs of rows are a cheapest assignment even then.
+// The rule names an assignment of all rows, of costs that are cut off at the limit. A row has no choice if pairs above the limit
+// are the only other ones.
 template <class Dual>
 Count settle_ties_of(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> row_match,
                      Array<Vertex> col_match, Array<Dual> u, Array<Dual> v, std::optional<Array<const bool>> must_be_used,
@@ -56,6 +59,11 @@ Count settle_ties_of(AnyMatrix costs, const std::string& stored, bool maximize, 
     const ShortestPathResult<Dual> result{u.data(), v.data(), row_match.data(), col_match.data()};
     const OthersMayRun others_may_run;
     Count with_choice = 0;
+    if (problem.limit < problem.infinite()) {
+      DenseCosts<decltype(entry)> not_cut_off = problem;
+      not_cut_off.limit = problem.infinite();
+      if (is_only_optimum(CopiedRows<Dual>(not_cut_off), problem.limit, result, must)) return Count{0};
+    }
     return settle_ties(CopiedRows<Dual>(problem), result, must, name_of, with_choice) ? with_choice : Count{NONE};
   });
 }
@@ -76,5 +84,5 @@ void define_ties(nb::module_& m) {
         "row_match"_a.noconvert(), "is_kept"_a.noconvert());
   m.def("decide_by_marks", &decide_by_marks, "rows"_a.noconvert(), "columns"_a.noconvert(), "may_leave"_a.noconvert(),
         "row_match"_a.noconvert(), "row_names"_a.noconvert(), "column_names"_a.noconvert(), "first_turn"_a, "mark_bits"_a);
-  m.attr("MARK_BITS") = NamedOptimum::MARK_BITS;
+  m.attr("MARK_BITS") = MARK_BITS;
 }

@@ -1,0 +1,84 @@
+// slack_scan.hpp: a pass over a row that marks the pairs whose slack is small, and those whose slack is exactly 0.
+#pragma once
+#include <algorithm>
+#include <limits>
+
+#include "serial/rows/lanes.hpp"
+#include "serial/rows/row_picks.hpp"
+
+// slack = cost - u - v, for floats. Knuth's TwoSum finds what u + v loses by rounding.
+template <class Entry, bool NEGATED>
+struct SlackScan {
+  using Word = WordLike<double>;
+  using Pricing = PricingScan<Entry, double, NEGATED, true>;
+  static constexpr Vertex WORD = Pricing::WORD;
+  // From so many near pairs in a word on, all pairs of the word are looked at in registers.
+  static constexpr Vertex MANY = 12;
+
+  struct Row {
+    const Entry* entries;
+    const double* v;
+    Vertex num_columns;
+    double u;
+  };
+
+  // Marks the columns whose slack is at most `reach`, and those of slack 0. Each slack may be `rounding` more. Returns how far
+  // slacks lie below 0 in all.
+  static double mark(const Row& row, double reach, double rounding, Marks* near, Marks* tight) {
+    Pricing::template mark<true>(row.entries, row.v, row.num_columns, row.u + (reach + 2 * rounding), near);
+    double below = 0;
+    for (Vertex word = 0; word * WORD < row.num_columns; ++word) {
+      const Marks here = near[word];
+      near[word] = tight[word] = 0;
+      const Vertex first = word * WORD;
+      if (first + WORD <= row.num_columns && ones_of(here) >= MANY) {
+        below += run_in_lanes<MarkWord>(WORD * sizeof(double), row.entries + first, row.v + first, row.u, reach + rounding,
+                                        near + word, tight + word);
+        continue;
+      }
+      for (Marks left = here; left != 0; left &= left - 1) {
+        const int k = first_bit(left);
+        const Slack<1> slack(row.entries, row.v, first + k, row.u);
+        near[word] |= static_cast<Marks>(slack.rounded <= reach + rounding) << k;
+        tight[word] |= static_cast<Marks>(slack.rounded == 0 && slack.lost == 0) << k;
+        below -= std::min(slack.rounded, 0.0);
+      }
+    }
+    return below;
+  }
+
+ private:
+  template <int LANES>
+  struct Slack {
+    Lanes<double, LANES> rounded, lost;
+
+    ALWAYS_INLINE Slack(const Entry* entries, const double* v, Vertex column, double u) {
+      const Lanes<double, LANES> a = all<double, LANES>(u), b = load<double, LANES>(v + column), sum = a + b, back = sum - a;
+      lost = (a - (sum - back)) + (b - back);
+      const Lanes<double, LANES> cost = load_as<double, LANES>(entries + column);
+      rounded = (NEGATED ? -cost : cost) - sum;
+    }
+  };
+
+  struct MarkWord {
+    template <int BYTES>
+    static ALWAYS_INLINE double run(const Entry* entries, const double* v, double u, double reach, Marks* near, Marks* tight) {
+      constexpr int LANES = BYTES / sizeof(double);
+      using Hits = Lanes<IndexLike<double>, LANES>;
+      Lanes<double, LANES> below{};
+      Lanes<Word, LANES> near_here{}, tight_here{};
+      for (Vertex k = 0; k < WORD; k += LANES) {
+        const Slack<LANES> slack(entries, v, k, u);
+        near_here |= bits_of<Word, LANES>(static_cast<Hits>(slack.rounded <= reach), k);
+        const Hits is_zero = static_cast<Hits>(slack.rounded == 0) & static_cast<Hits>(slack.lost == 0);
+        tight_here |= bits_of<Word, LANES>(is_zero, k);
+        below += slack.rounded < 0 ? -slack.rounded : Lanes<double, LANES>{};
+      }
+      *near = any_of<LANES>(near_here);
+      *tight = any_of<LANES>(tight_here);
+      double sum = 0;
+      for (int lane = 0; lane < LANES; ++lane) sum += below[lane];
+      return sum;
+    }
+  };
+};
