@@ -51,12 +51,14 @@ bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& 
   return false;
 }
 
-// Entries of a row lie side by side. See settle_ties_of in ties.cpp.
+// Entries of a row lie side by side. See settle_ties_of in ties.cpp. Rows have ways out if the costs are sparse.
 template <class Cost, class NameOf, class Dual = typename DenseCosts<Cost>::Dual>
-bool settle_ties_of(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, const NameOf& name_of,
-                    Count& with_choice) {
+bool settle_ties_of(const DenseCosts<Cost>& costs, bool has_ways_out, const ShortestPathResult<Dual>& result,
+                    const NameOf& name_of, Count& with_choice) {
   const auto settle = [&](auto rows) {
-    if (!(costs.limit < costs.infinite())) return settle_ties(rows, result, {}, name_of, with_choice);
+    if (has_ways_out || !(costs.limit < costs.infinite())) {
+      return settle_ties(rows, result, {}, name_of, with_choice, costs.limit);
+    }
     if (is_only_optimum(rows, costs.limit, result)) return true;
     return settle_ties(CopiedRows<Dual>(costs), result, {}, name_of, with_choice);
   };
@@ -85,7 +87,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
   [[maybe_unused]] const bool has_limit = of_costs.limit < stored.infinite();
   Count with_choice = 0;
   const auto is_settled = [&](const DenseCosts<Cost>& costs) {
-    return !call.deterministic || settle_ties_of(costs, result, name_of, with_choice);
+    return !call.deterministic || settle_ties_of(costs, call.has_ways_out, result, name_of, with_choice);
   };
   // If rounding hides which assignment is cheapest, or which ones are.
   [[maybe_unused]] const auto solve_exactly = [&](auto rows, double limit) {

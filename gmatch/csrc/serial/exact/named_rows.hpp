@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "serial/exact/exact_slacks.hpp"
+#include "serial/exact/listed_rows.hpp"
 #include "serial/exact/marked_pairs.hpp"
 #include "serial/exact/slack_scan.hpp"
 #include "serial/exact/tied_rows.hpp"
@@ -299,20 +300,21 @@ class NearRows {
 
   // Marks the near pairs of a row. Returns how far slacks lie below 0 in all.
   Dual find_near_pairs(Vertex row) {
-    const auto* entries = rows_.entries(row);
     poll_.spend(num_columns_);
     Marks *const near = tied_.of_row(row), *const tight = tight_.row(IS_INTEGER ? 0 : row);
     Dual below = 0;
-    if constexpr (IS_INTEGER) {
+    if constexpr (AreListed<Rows>::value) {
+      below = find_listed_near_pairs(row);
+    } else if constexpr (IS_INTEGER) {
       using Scan = PricingScan<typename Rows::Entry, Dual, Rows::Scan::IS_NEGATED, true>;
-      Scan::template mark<true>(entries, result_.v, num_columns_, u(row), near);
+      Scan::template mark<true>(rows_.entries(row), result_.v, num_columns_, u(row), near);
     } else {
       using Scan = SlackScan<typename Rows::Entry, Rows::Scan::IS_NEGATED>;
-      below = Scan::mark({entries, result_.v, num_columns_, u(row)}, reach_, rounding_, near, tight);
+      below = Scan::mark({rows_.entries(row), result_.v, num_columns_, u(row)}, reach_, rounding_, near, tight);
     }
     if (has_limit()) {
       tied_.pairs().each_in(row, [&](Vertex column) {
-        if (Rows::Scan::cost(entries[column]) > limit_) tied_.remove(row, column);
+        if (cost(row, column) > limit_) tied_.remove(row, column);
       });
       if (limit_ - u(row) <= reach_) {
         tied_.add(row, num_columns_ + row);
@@ -321,6 +323,23 @@ class NearRows {
     }
     if constexpr (!IS_INTEGER) {
       for (Vertex word = 0; word < tight_.words() && all_are_tight_; ++word) all_are_tight_ = (near[word] & ~tight[word]) == 0;
+    }
+    return below;
+  }
+
+  Dual find_listed_near_pairs(Vertex row) {
+    const auto& costs = rows_.costs;
+    Dual below = 0;
+    for (Count edge = costs.begin(row); edge < costs.end(row); ++edge) {
+      const Vertex column = costs.column(edge);
+      if constexpr (IS_INTEGER) {
+        if (costs.at(edge) == u(row) + v(column)) tied_.add(row, column);
+      } else {
+        const SplitSlack<1> slack(costs.at(edge), u(row), v(column));
+        if (slack.rounded <= reach_ + rounding_) tied_.add(row, column);
+        if (slack.rounded == 0 && slack.lost == 0) tight_.set(row, column);
+        below -= std::min(slack.rounded, 0.0);
+      }
     }
     return below;
   }

@@ -6,7 +6,19 @@
 #include "serial/rows/lanes.hpp"
 #include "serial/rows/row_picks.hpp"
 
-// slack = cost - u - v, for floats. Knuth's TwoSum finds what u + v loses by rounding.
+// cost - u - v of floats, rounded, and what it loses by rounding: u + v does (Knuth's TwoSum). It is exactly 0 only if both are 0.
+template <int LANES>
+struct SplitSlack {
+  Lanes<double, LANES> rounded, lost;
+
+  ALWAYS_INLINE SplitSlack(const Lanes<double, LANES>& cost, const Lanes<double, LANES>& u, const Lanes<double, LANES>& v) {
+    const Lanes<double, LANES> sum = u + v, back = sum - u;
+    lost = (u - (sum - back)) + (v - back);
+    rounded = cost - sum;
+  }
+};
+
+// slack = cost - u - v
 template <class Entry, bool NEGATED>
 struct SlackScan {
   using Word = WordLike<double>;
@@ -38,7 +50,7 @@ struct SlackScan {
       }
       for (Marks left = here; left != 0; left &= left - 1) {
         const int k = first_bit(left);
-        const Slack<1> slack(row.entries, row.v, first + k, row.u);
+        const SplitSlack<1> slack(cost<1>(row.entries + first + k), row.u, row.v[first + k]);
         near[word] |= static_cast<Marks>(slack.rounded <= reach + rounding) << k;
         tight[word] |= static_cast<Marks>(slack.rounded == 0 && slack.lost == 0) << k;
         below -= std::min(slack.rounded, 0.0);
@@ -49,16 +61,10 @@ struct SlackScan {
 
  private:
   template <int LANES>
-  struct Slack {
-    Lanes<double, LANES> rounded, lost;
-
-    ALWAYS_INLINE Slack(const Entry* entries, const double* v, Vertex column, double u) {
-      const Lanes<double, LANES> a = all<double, LANES>(u), b = load<double, LANES>(v + column), sum = a + b, back = sum - a;
-      lost = (a - (sum - back)) + (b - back);
-      const Lanes<double, LANES> cost = load_as<double, LANES>(entries + column);
-      rounded = (NEGATED ? -cost : cost) - sum;
-    }
-  };
+  static ALWAYS_INLINE Lanes<double, LANES> cost(const Entry* entry) {
+    const Lanes<double, LANES> cost = load_as<double, LANES>(entry);
+    return NEGATED ? -cost : cost;
+  }
 
   struct MarkWord {
     template <int BYTES>
@@ -68,7 +74,7 @@ struct SlackScan {
       Lanes<double, LANES> below{};
       Lanes<Word, LANES> near_here{}, tight_here{};
       for (Vertex k = 0; k < WORD; k += LANES) {
-        const Slack<LANES> slack(entries, v, k, u);
+        const SplitSlack<LANES> slack(cost<LANES>(entries + k), all<double, LANES>(u), load<double, LANES>(v + k));
         near_here |= bits_of<Word, LANES>(static_cast<Hits>(slack.rounded <= reach), k);
         const Hits is_zero = static_cast<Hits>(slack.rounded == 0) & static_cast<Hits>(slack.lost == 0);
         tight_here |= bits_of<Word, LANES>(is_zero, k);
