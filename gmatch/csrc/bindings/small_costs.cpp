@@ -52,15 +52,14 @@ bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& 
 }
 
 // Entries of a row lie side by side. See settle_ties_of in ties.cpp. Rows have ways out if the costs are sparse.
-template <class Cost, class NameOf, class Dual = typename DenseCosts<Cost>::Dual>
+template <class Cost, class Dual = typename DenseCosts<Cost>::Dual>
 bool settle_ties_of(const DenseCosts<Cost>& costs, bool has_ways_out, const ShortestPathResult<Dual>& result,
-                    const NameOf& name_of, Count& with_choice) {
+                    const PairNames& names, Count& with_choice) {
   const auto settle = [&](auto rows) {
     if (has_ways_out || !(costs.limit < costs.infinite())) {
-      return settle_ties(rows, result, {}, name_of, with_choice, costs.limit);
+      return settle_ties(rows, result, {}, names, with_choice, costs.limit);
     }
-    if (is_only_optimum(rows, costs.limit, result)) return true;
-    return settle_ties(CopiedRows<Dual>(costs), result, {}, name_of, with_choice);
+    return settle_ties_cut_off(rows, CopiedRows<Dual>(costs), costs.limit, result, names, with_choice);
   };
   return costs.maximize ? settle(StoredRows<Cost, Dual, true>{costs}) : settle(StoredRows<Cost, Dual, false>{costs});
 }
@@ -81,19 +80,17 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
   SmallCells<Dual> found(cells, rows, columns);
   ShortestPathCounters counted{};
   const ShortestPathResult<Dual> result = found.result(transposed);
-  const auto name_of = [=](Vertex row, Vertex column) -> Count {
-    return transposed ? Count{column} * columns + row : Count{row} * columns + column;
-  };
+  const PairNames names = call.deterministic ? PairNames::of(fewer, given.more(), columns, transposed) : PairNames{};
   [[maybe_unused]] const bool has_limit = of_costs.limit < stored.infinite();
   Count with_choice = 0;
   const auto is_settled = [&](const DenseCosts<Cost>& costs) {
-    return !call.deterministic || settle_ties_of(costs, call.has_ways_out, result, name_of, with_choice);
+    return !call.deterministic || settle_ties_of(costs, call.has_ways_out, result, names, with_choice);
   };
   // If rounding hides which assignment is cheapest, or which ones are.
   [[maybe_unused]] const auto solve_exactly = [&](auto rows, double limit) {
     ExactOptimum<decltype(rows)> optimum(std::move(rows), limit);
     return optimum.find(result) &&
-           (!call.deterministic || (!has_limit && optimum.settle(result, name_of, with_choice)));
+           (!call.deterministic || (!has_limit && optimum.settle(result, names, with_choice)));
   };
   const auto solve = [&](const DenseCosts<Cost>& costs) {
     const ShortestPathOptions<Dual> options{of_costs.lowest, of_costs.highest, false, of_costs.greatest_entry};
@@ -108,8 +105,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
       const auto settle = [&](const RestRows& rests, const TierSolver& solver) {
         if (!call.deterministic) return true;
         const std::vector<bool> must = solver.must_be_used();
-        if (has_limit) return is_only_optimum(rests, costs.infinite(), result, must);
-        if (settle_ties(rests, result, must, name_of, with_choice)) return true;
+        if (settle_ties(rests, result, must, names, with_choice)) return true;
         const bool may_use_all = std::none_of(must.begin(), must.end(), [](bool one) { return one; });
         return may_use_all && solve_exactly(rests, costs.infinite());
       };

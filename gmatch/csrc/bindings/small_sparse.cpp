@@ -176,10 +176,10 @@ class SmallSparseSolver {
       if (hides) return false;
     }
     Count with_choice = 0;
-    const auto name_of = [&](Vertex line, Vertex place) {
-      return transposed ? Count{place} * call_.columns + line : Count{line} * call_.columns + place;
-    };
-    if (call_.deterministic && !settle_ties(ListedRows<Costs>{costs}, result, {}, name_of, with_choice)) return false;
+    if (call_.deterministic) {
+      const PairNames names = PairNames::of(lines.num_lines, lines.num_places, call_.columns, transposed);
+      if (!settle_ties(ListedRows<Costs>{costs}, result, {}, names, with_choice)) return false;
+    }
     found.note_pairs(call_.rows, [&](Vertex row, Vertex column) {
       return transposed ? lines.entry(column, row) : lines.entry(row, column);
     });

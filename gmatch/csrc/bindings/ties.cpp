@@ -53,7 +53,8 @@ Count settle_ties_of(AnyMatrix costs, const std::string& stored, bool maximize, 
                      Array<const Count> row_names, Array<const Count> column_names) {
   std::vector<bool> must;
   if (must_be_used) must.assign(must_be_used->data(), must_be_used->data() + must_be_used->shape(0));
-  const auto name_of = [&](Vertex row, Vertex column) { return row_names.data()[row] + column_names.data()[column]; };
+  const PairNames names{{row_names.data(), row_names.data() + row_names.shape(0)},
+                        {column_names.data(), column_names.data() + column_names.shape(0)}};
   return with_stored<Dual>(stored, [&](auto entry) {
     const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
     const ShortestPathResult<Dual> result{u.data(), v.data(), row_match.data(), col_match.data()};
@@ -62,9 +63,11 @@ Count settle_ties_of(AnyMatrix costs, const std::string& stored, bool maximize, 
     if (problem.limit < problem.infinite()) {
       DenseCosts<decltype(entry)> not_cut_off = problem;
       not_cut_off.limit = problem.infinite();
-      if (is_only_optimum(CopiedRows<Dual>(not_cut_off), problem.limit, result, must)) return Count{0};
+      const CopiedRows<Dual> rows(not_cut_off), cut_off(problem);
+      const bool is_settled = settle_ties_cut_off(rows, cut_off, problem.limit, result, names, with_choice);
+      return is_settled ? with_choice : Count{NONE};
     }
-    return settle_ties(CopiedRows<Dual>(problem), result, must, name_of, with_choice) ? with_choice : Count{NONE};
+    return settle_ties(CopiedRows<Dual>(problem), result, must, names, with_choice) ? with_choice : Count{NONE};
   });
 }
 

@@ -64,8 +64,7 @@ class ExactOptimum {
 
   // After find, without a limit: makes the solution the one that the rule for ties names, and counts the rows that had a choice.
   // False if they are too many.
-  template <class NameOf>
-  bool settle(const ShortestPathResult<double>& result, const NameOf& name_of, Count& with_choice) {
+  bool settle(const ShortestPathResult<double>& result, const PairNames& names, Count& with_choice) {
     TiedRows tied(num_rows_, num_columns_, result.row_match);
     for (Vertex row = 0; row < num_rows_; ++row) {
       const double* costs = scan(row);
@@ -76,7 +75,7 @@ class ExactOptimum {
     for (Vertex j = 0; j < num_columns_; ++j) {
       if (num_rows_ < num_columns_ && v_[j] == 0) tied.let_leave(j);
     }
-    return NamedRows(tied, num_columns_, result.row_match).settle(name_of, result.col_match, with_choice);
+    return NamedRows(tied, num_columns_, result.row_match).settle(names, result.col_match, with_choice);
   }
 
  private:

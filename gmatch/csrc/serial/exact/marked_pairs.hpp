@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "serial/rows/lanes.hpp"
 #include "serial/sparse_shortest_path.hpp"
-#include "serial/stored_shortest_paths.hpp"
 
 // Pairs in the order of their rows, and their weights: marks or slacks, less rewards for columns that must be used. An assignment
 // of all rows exists, unless costs changed after the pairs were found.
@@ -45,10 +45,14 @@ inline double largest_sum(Count most, Vertex rows, bool has_rewards) {
 
 constexpr int MARK_BITS = 20;
 
-// The mark of a pair by its name, by SplitMix64 (Steele, Lea, Flood 2014).
-inline Count mark_of(Count name, int turn, int mark_bits) {
-  unsigned long long mixed = name + (turn + 1) * 0x9E3779B97F4A7C15ULL;
+// Marks of names by SplitMix64 (Steele, Lea, Flood 2014).
+template <class Names>
+ALWAYS_INLINE Names marks_of(const Names& names, int turn, int mark_bits) {
+  Names mixed = names + (turn + 1) * 0x9E3779B97F4A7C15ULL;
   mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9ULL;
   mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBULL;
-  return static_cast<Count>((mixed ^ mixed >> 31) >> (64 - mark_bits));
+  return (mixed ^ mixed >> 31) >> (64 - mark_bits);
+}
+inline Count mark_of(Count name, int turn, int mark_bits = MARK_BITS) {
+  return static_cast<Count>(marks_of(static_cast<unsigned long long>(name), turn, mark_bits));
 }

@@ -13,10 +13,12 @@
 #include "serial/exact/exact_slacks.hpp"
 #include "serial/exact/listed_rows.hpp"
 #include "serial/exact/marked_pairs.hpp"
+#include "serial/exact/pair_names.hpp"
 #include "serial/exact/slack_scan.hpp"
 #include "serial/exact/tied_rows.hpp"
 #include "serial/rows/line_vector.hpp"
 #include "serial/shortest_path.hpp"
+#include "serial/stored_shortest_paths.hpp"
 
 class NamedRows {
  public:
@@ -24,10 +26,8 @@ class NamedRows {
   NamedRows(TiedRows& tied, Vertex num_columns, Vertex* row_match) : tied_(tied), row_match_(row_match), place_(num_columns) {}
 
   // Makes the assignment the named one, and counts the rows that had a choice. False if they are too many for sums of marks.
-  // name_of(row, column) is the number that the mark of a pair is made of; below 0 if the pair has no mark.
-  template <class NameOf>
-  bool settle(const NameOf& name_of, Vertex* col_match, Count& with_choice) {
-    const Vertex rows = decide(name_of);
+  bool settle(const PairNames& names, Vertex* col_match, Count& with_choice) {
+    const Vertex rows = decide(names);
     if (rows == NONE) return false;
     with_choice = rows;
     std::fill_n(col_match, place_.size(), NONE);
@@ -36,8 +36,7 @@ class NamedRows {
   }
 
   // Returns how many rows had a choice; NONE if they are too many.
-  template <class NameOf>
-  Vertex decide(const NameOf& name_of) {
+  Vertex decide(const PairNames& names) {
     constexpr Count MOST = (Count{1} << MARK_BITS) - 1;
     Vertex with_choice = 0;
     for (int turn = 0;; ++turn) {
@@ -46,11 +45,7 @@ class NamedRows {
       for (Vertex k = 0; k < tied_.num_components(); ++k) {
         const TiedRows::Component component = tied_.component(k);
         if (!has_room(component, MOST)) return NONE;
-        const auto mark = [&](Vertex row, Vertex column) -> Count {
-          const Count name = name_of(row, column);
-          return name < 0 ? 0 : mark_of(name, turn, MARK_BITS);
-        };
-        if (!take_least(component, mark, [](Vertex) { return 0; }, MOST)) return with_choice;
+        if (!take_least(component, MarkWeights(names, turn), [](Vertex) { return 0; }, MOST)) return with_choice;
       }
       if (rows == 0) return with_choice;
     }
@@ -101,32 +96,28 @@ class NamedRows {
     Count size = 0;
     for (const Vertex* row = component.rows; row != component.end; ++row) size += tied_.pairs().size_of(*row);
     const double sum = largest_sum(most, rows, has_rewards);
-    const auto weight = [&](Vertex row, Vertex column) { return weight_of(row, column) - rewards[place_[column]]; };
-    if (is_for_matrix(rows, columns, size, has_rewards, sum)) return take_least_in_matrix(component, weight);
-    return take_least_in_lists(component, size, weight);
+    if (is_for_matrix(rows, columns, size, has_rewards, sum)) return take_least_in_matrix(component, weight_of, static_cast<double>(most));
+    return take_least_in_lists(component, size, [&](Vertex row, Vertex column) {
+      return weight_of(row, column) - rewards[place_[column]];
+    });
   }
 
   template <class WeightOf>
-  bool take_least_in_matrix(const TiedRows::Component& component, const WeightOf& weight_of) {
+  bool take_least_in_matrix(const TiedRows::Component& component, const WeightOf& weight_of, double most) {
     using Scan = PricingScan<double, double, false, true>;
     const Vertex rows = component.num_rows(), columns = component.num_columns();
     LineVector<double> matrix(Count{rows} * columns), u(rows), v(columns);
-    double least = 0, most = 0;
-    double* entries = matrix.data();
-    for (const Vertex* row = component.rows; row != component.end; ++row, entries += columns) {
-      std::fill_n(entries, columns, FORBIDDEN);
-      tied_.pairs().each_in(*row, [&](Vertex column) {
-        const auto weight = static_cast<double>(weight_of(*row, column));
-        entries[place_[column]] = weight;
-        least = std::min(least, weight);
-        most = std::max(most, weight);
-      });
+    LineVector<double> weights(Count{tied_.pairs().words()} * BitRows::WORD);
+    for (Vertex i = 0; i < rows; ++i) {
+      write_weights(component.rows[i], weight_of, weights.data());
+      double* const entries = matrix.data() + i * Count{columns};
+      for (Vertex j = 0; j < columns; ++j) entries[j] = weights[component.columns[j]];
     }
     std::vector<Vertex> row_match(rows), col_match(columns), listed(columns);
     const DenseCosts<double> costs{rows, columns, matrix.data(), columns, 1, false, FORBIDDEN};
     ShortestPathCounters counted{};
     const ShortestPathResult<double> result{u.data(), v.data(), row_match.data(), col_match.data()};
-    if (solve_as_stored(costs, {least, most, false, most}, result, counted) < rows) return false;
+    if (solve_as_stored(costs, {-most, most, false, most}, result, counted) < rows) return false;
     std::vector<Marks> marks(columns / Scan::WORD + 1);
     for (Vertex i = 0; i < rows; ++i) {
       const Vertex row = component.rows[i];
@@ -139,6 +130,25 @@ class NamedRows {
       if (v[j] != 0) tied_.forbid_leaving(component.columns[j]);  // all these assignments use it
     }
     return true;
+  }
+
+  // Writes the weights of a row, FORBIDDEN for columns with which it does not tie.
+  template <class WeightOf>
+  void write_weights(Vertex row, const WeightOf& weight_of, double* to) const {
+    // From this number of ties in a word on, the marks of the whole word are made in registers.
+    constexpr Vertex MANY = 8;
+    const Marks* const bits = tied_.pairs().row(row);
+    for (Vertex word = 0; word < tied_.pairs().words(); ++word, to += BitRows::WORD) {
+      const Vertex first = word * BitRows::WORD;
+      if constexpr (std::is_same_v<WeightOf, MarkWeights>) {
+        if (ones_of(bits[word]) >= MANY && weight_of.write(row, first, bits[word], FORBIDDEN, to)) continue;
+      }
+      std::fill_n(to, BitRows::WORD, FORBIDDEN);
+      for (Marks here = bits[word]; here != 0; here &= here - 1) {
+        const int k = first_bit(here);
+        to[k] = static_cast<double>(weight_of(row, first + k));
+      }
+    }
   }
 
   template <class WeightOf>
@@ -192,14 +202,14 @@ class NearRows {
   // More pairs than this are not marked here: a core solves them faster.
   static constexpr Count MOST_LISTED = 1 << 22;
 
-  NearRows(Rows rows, Dual limit, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used)
+  NearRows(Rows rows, Dual limit, const ShortestPathResult<Dual>& result, std::vector<bool> must_be_used)
       : num_rows_(rows.num_rows()),
         num_columns_(rows.num_columns()),
         limit_(limit),
         width_(num_columns_ + (has_limit() ? num_rows_ : 0)),
         rows_(std::move(rows)),
         result_(result),
-        must_be_used_(must_be_used),
+        must_be_used_(std::move(must_be_used)),
         row_match_(result.row_match, result.row_match + num_rows_),
         tied_(num_rows_, width_, row_match_.data()),
         tight_(IS_INTEGER ? 1 : num_rows_, width_) {}
@@ -224,10 +234,12 @@ class NearRows {
   // After find: whether no row has a choice, even among the near pairs.
   bool is_only() { return tied_.drop_what_is_sure() == 0; }
 
+  // After find: whether pairs at the limit or above may be as cheap as others.
+  bool has_near_way_out() const { return has_near_way_out_; }
+
   // After find: makes the assignment the one that the rule names, and counts the rows that had a choice. False if rounding hides
   // which assignments are cheapest. Rows that take a way out become free.
-  template <class NameOf>
-  bool settle(const NameOf& name_of, Count& with_choice) {
+  bool settle(const PairNames& names, Count& with_choice) {
     NamedRows named(tied_, width_, row_match_.data());
     if constexpr (!IS_INTEGER) {
       // A pair whose slack is 0 only up to rounding is most often on no cycle, and goes.
@@ -240,8 +252,7 @@ class NearRows {
       }
     }
     std::vector<Vertex> col_match(width_);
-    const auto name = [&](Vertex row, Vertex column) { return column < num_columns_ ? name_of(row, column) : -1; };
-    if (!named.settle(name, col_match.data(), with_choice)) return false;
+    if (!named.settle(names, col_match.data(), with_choice)) return false;
     std::copy_n(col_match.data(), num_columns_, result_.col_match);
     for (Vertex row = 0; row < num_rows_; ++row) result_.row_match[row] = row_match_[row] < num_columns_ ? row_match_[row] : NONE;
     return true;
@@ -318,6 +329,7 @@ class NearRows {
       });
       if (limit_ - u(row) <= reach_) {
         tied_.add(row, num_columns_ + row);
+        has_near_way_out_ = true;
         if (!IS_INTEGER && limit_ == u(row)) tight_.set(row, num_columns_ + row);
       }
     }
@@ -360,10 +372,11 @@ class NearRows {
   const Vertex width_;  // columns, and ways out
   Rows rows_;
   const ShortestPathResult<Dual>& result_;
-  const std::vector<bool>& must_be_used_;  // [num_columns], or none
+  const std::vector<bool> must_be_used_;  // [num_columns], or none
   std::vector<Vertex> row_match_;          // [num_rows]
   TiedRows tied_;
   BitRows tight_;  // of floats: the pairs whose slack is exactly 0
+  bool has_near_way_out_ = false;
   bool all_are_tight_ = true;  // with v = 0 of all columns that may stay free
   Dual lost_ = 0, reach_ = 0, rounding_ = 0;
   Poll poll_;
@@ -372,16 +385,22 @@ class NearRows {
 // Makes a cheapest assignment the one that the rule names, and counts the rows that had a choice. False if its duals do not tell
 // which assignments are as cheap. Pairs that tie only up to rounding are no choice, since other duals may leave them out.
 // `must_be_used` names the columns that must be used; it may be empty.
-template <class Rows, class Dual, class NameOf>
+template <class Rows, class Dual>
 bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used,
-                 const NameOf& name_of, Count& with_choice, Dual limit = beyond_all(Dual{})) {
+                 const PairNames& names, Count& with_choice, Dual limit = beyond_all(Dual{})) {
   NearRows<Rows, Dual> near(std::move(rows), limit, result, must_be_used);
-  return near.find() && near.settle(name_of, with_choice);
+  return near.find() && near.settle(names, with_choice);
 }
 
-// Whether no other assignment is as cheap. Pairs above the limit count as free. False also if the duals do not tell.
-template <class Rows, class Dual>
-bool is_only_optimum(Rows rows, Dual limit, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used = {}) {
-  NearRows<Rows, Dual> near(std::move(rows), limit, result, must_be_used);
-  return near.find() && near.is_only();
+// As settle_ties, for costs that are cut off at the limit, which `cut_off` are: pairs above it are named, too. No row has a choice
+// if such pairs are the only other ones.
+template <class Rows, class CutOff, class Dual>
+bool settle_ties_cut_off(Rows rows, CutOff cut_off, Dual limit, const ShortestPathResult<Dual>& result, const PairNames& names,
+                         Count& with_choice) {
+  NearRows<Rows, Dual> near(std::move(rows), limit, result, {});
+  if (near.find()) {
+    if (near.is_only()) return true;
+    if (!near.has_near_way_out()) return near.settle(names, with_choice);
+  }
+  return settle_ties(std::move(cut_off), result, {}, names, with_choice);
 }

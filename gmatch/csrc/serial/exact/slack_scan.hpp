@@ -24,8 +24,8 @@ struct SlackScan {
   using Word = WordLike<double>;
   using Pricing = PricingScan<Entry, double, NEGATED, true>;
   static constexpr Vertex WORD = Pricing::WORD;
-  // From so many near pairs in a word on, all pairs of the word are looked at in registers.
-  static constexpr Vertex MANY = 12;
+  // From this number of near pairs in a word on, all pairs of the word are looked at in registers.
+  static constexpr Vertex MANY = 8;
 
   struct Row {
     const Entry* entries;
@@ -40,15 +40,15 @@ struct SlackScan {
     Pricing::template mark<true>(row.entries, row.v, row.num_columns, row.u + (reach + 2 * rounding), near);
     double below = 0;
     for (Vertex word = 0; word * WORD < row.num_columns; ++word) {
-      const Marks here = near[word];
-      near[word] = tight[word] = 0;
       const Vertex first = word * WORD;
-      if (first + WORD <= row.num_columns && ones_of(here) >= MANY) {
-        below += run_in_lanes<MarkWord>(WORD * sizeof(double), row.entries + first, row.v + first, row.u, reach + rounding,
-                                        near + word, tight + word);
-        continue;
+      const Marks listed = near[word];
+      if (first + WORD <= row.num_columns && ones_of(listed) >= MANY) {
+        const double least = run_in_lanes<MarkWord>(WORD * sizeof(double), row.entries + first, row.v + first, row.u,
+                                                    reach + rounding, near + word, tight + word);
+        if (least >= 0) continue;
       }
-      for (Marks left = here; left != 0; left &= left - 1) {
+      near[word] = tight[word] = 0;
+      for (Marks left = listed; left != 0; left &= left - 1) {
         const int k = first_bit(left);
         const SplitSlack<1> slack(cost<1>(row.entries + first + k), row.u, row.v[first + k]);
         near[word] |= static_cast<Marks>(slack.rounded <= reach + rounding) << k;
@@ -66,25 +66,25 @@ struct SlackScan {
     return NEGATED ? -cost : cost;
   }
 
+  // Returns the least slack.
   struct MarkWord {
     template <int BYTES>
     static ALWAYS_INLINE double run(const Entry* entries, const double* v, double u, double reach, Marks* near, Marks* tight) {
       constexpr int LANES = BYTES / sizeof(double);
       using Hits = Lanes<IndexLike<double>, LANES>;
-      Lanes<double, LANES> below{};
+      Lanes<double, LANES> least = all<double, LANES>(Pricing::FAR);
       Lanes<Word, LANES> near_here{}, tight_here{};
       for (Vertex k = 0; k < WORD; k += LANES) {
         const SplitSlack<LANES> slack(cost<LANES>(entries + k), all<double, LANES>(u), load<double, LANES>(v + k));
         near_here |= bits_of<Word, LANES>(static_cast<Hits>(slack.rounded <= reach), k);
-        const Hits is_zero = static_cast<Hits>(slack.rounded == 0) & static_cast<Hits>(slack.lost == 0);
-        tight_here |= bits_of<Word, LANES>(is_zero, k);
-        below += slack.rounded < 0 ? -slack.rounded : Lanes<double, LANES>{};
+        // A sum of magnitudes is 0 only if both are.
+        const auto off = (slack.rounded < 0 ? -slack.rounded : slack.rounded) + (slack.lost < 0 ? -slack.lost : slack.lost);
+        tight_here |= bits_of<Word, LANES>(static_cast<Hits>(off == 0), k);
+        least = lesser(least, slack.rounded);
       }
       *near = any_of<LANES>(near_here);
       *tight = any_of<LANES>(tight_here);
-      double sum = 0;
-      for (int lane = 0; lane < LANES; ++lane) sum += below[lane];
-      return sum;
+      return least_of<LANES>(least);
     }
   };
 };
