@@ -106,15 +106,17 @@ class NamedRows {
   bool take_least_in_matrix(const TiedRows::Component& component, const WeightOf& weight_of, double most) {
     using Scan = PricingScan<double, double, false, true>;
     const Vertex rows = component.num_rows(), columns = component.num_columns();
-    LineVector<double> matrix(Count{rows} * columns), u(rows), v(columns);
-    LineVector<double> weights(Count{tied_.pairs().words()} * BitRows::WORD);
+    const Vertex width = tied_.pairs().words() * BitRows::WORD;
+    const bool has_all = columns == tied_.pairs().num_columns();
+    const Count stride = has_all ? width : columns;
+    LineVector<double> matrix(rows * stride), u(rows), v(columns), some(has_all ? 0 : width);
     for (Vertex i = 0; i < rows; ++i) {
-      write_weights(component.rows[i], weight_of, weights.data());
-      double* const entries = matrix.data() + i * Count{columns};
-      for (Vertex j = 0; j < columns; ++j) entries[j] = weights[component.columns[j]];
+      double* const entries = matrix.data() + i * stride;
+      write_weights(component.rows[i], weight_of, has_all ? entries : some.data());
+      for (Vertex j = 0; j < columns && !has_all; ++j) entries[j] = some[component.columns[j]];
     }
     std::vector<Vertex> row_match(rows), col_match(columns), listed(columns);
-    const DenseCosts<double> costs{rows, columns, matrix.data(), columns, 1, false, FORBIDDEN};
+    const DenseCosts<double> costs{rows, columns, matrix.data(), stride, 1, false, FORBIDDEN};
     ShortestPathCounters counted{};
     const ShortestPathResult<double> result{u.data(), v.data(), row_match.data(), col_match.data()};
     if (solve_as_stored(costs, {-most, most, false, most}, result, counted) < rows) return false;
@@ -122,7 +124,7 @@ class NamedRows {
     for (Vertex i = 0; i < rows; ++i) {
       const Vertex row = component.rows[i];
       tied_.clear(row);
-      const Vertex size = Scan::list_least(matrix.data() + i * Count{columns}, v.data(), columns, u[i], marks.data(), listed.data());
+      const Vertex size = Scan::list_least(matrix.data() + i * stride, v.data(), columns, u[i], marks.data(), listed.data());
       for (Vertex k = 0; k < size; ++k) tied_.add(row, component.columns[listed[k]]);
       row_match_[row] = component.columns[row_match[i]];
     }
@@ -219,16 +221,13 @@ class NearRows {
     for (Vertex row = 0; row < num_rows_ && has_limit(); ++row) {
       if (cost(row, row_match_[row]) > limit_) row_match_[row] = num_columns_ + row;
     }
+    find_who_is_used();
+    if (IS_INTEGER) return find_who_may_leave() && find_all_near_pairs();
+    // If the duals fit the pairs exactly, most often no slack is below 0. Then no rounding has to be allowed for.
+    if (fits_exactly() && find_who_may_leave() && find_all_near_pairs() && all_are_tight_) return true;
     find_reach();
-    if (!find_who_may_leave()) return false;
-    Dual below = 0;
-    Count size = 0;
-    for (Vertex row = 0; row < num_rows_; ++row) {
-      below += find_near_pairs(row);
-      size += tied_.pairs().size_of(row);
-      if (!tied_.pairs().has(row, row_match_[row]) || size > MOST_LISTED) return false;
-    }
-    return lost_ + below <= reach_ && reach_ < beyond_all(Dual{});
+    all_are_tight_ = true;
+    return reach_ < beyond_all(Dual{}) && find_who_may_leave() && find_all_near_pairs();
   }
 
   // After find: whether no row has a choice, even among the near pairs.
@@ -271,6 +270,24 @@ class NearRows {
   bool has_limit() const { return limit_ < beyond_all(Dual{}); }
   static Dual magnitude(Dual number) { return number < 0 ? -number : number; }
 
+  void find_who_is_used() {
+    is_used_.resize(width_);
+    for (const Vertex column : row_match_) is_used_[column] = 1;
+  }
+
+  bool fits_exactly() const {
+    if constexpr (!IS_INTEGER) {
+      for (Vertex row = 0; row < num_rows_; ++row) {
+        const Vertex column = row_match_[row];
+        if (!SplitSlack<1>(cost(row, column), u(row), v(column)).is_zero() || u(row) > limit_) return false;
+      }
+      for (Vertex j = 0; j < num_columns_ && num_rows_ < width_; ++j) {
+        if (!must_be_used(j) && (is_used_[j] ? v(j) > 0 : v(j) != 0)) return false;
+      }
+    }
+    return true;
+  }
+
   // The sum of the slacks of the assignment, and the error that other slacks may have in all. Both are 0 for integers.
   void find_reach() {
     if constexpr (!IS_INTEGER) {
@@ -283,11 +300,9 @@ class NearRows {
         lost_ += magnitude((cost(row, column) - u(row)) - v(column));
         if (has_limit()) lost_ += std::max(u(row) - limit_, 0.0);
       }
-      std::vector<char> is_used(width_);
-      for (const Vertex column : row_match_) is_used[column] = 1;
       for (Vertex j = 0; j < num_columns_ && num_rows_ < width_; ++j) {
         if (must_be_used(j)) continue;
-        lost_ += is_used[j] ? std::max(result_.v[j], 0.0) : magnitude(result_.v[j]);
+        lost_ += is_used_[j] ? std::max(result_.v[j], 0.0) : magnitude(result_.v[j]);
       }
       lost_ = MORE * lost_ + 8 * EPSILON * (Count{num_rows_} + num_columns_) * scale;
       reach_ = 8 * lost_;
@@ -309,6 +324,17 @@ class NearRows {
     return true;
   }
 
+  bool find_all_near_pairs() {
+    Dual below = 0;
+    Count size = 0;
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      below += find_near_pairs(row);
+      size += tied_.pairs().size_of(row);
+      if (!tied_.pairs().has(row, row_match_[row]) || size > MOST_LISTED) return false;
+    }
+    return lost_ + below <= reach_;
+  }
+
   // Marks the near pairs of a row. Returns how far slacks lie below 0 in all.
   Dual find_near_pairs(Vertex row) {
     poll_.spend(num_columns_);
@@ -323,7 +349,7 @@ class NearRows {
       using Scan = SlackScan<typename Rows::Entry, Rows::Scan::IS_NEGATED>;
       below = Scan::mark({rows_.entries(row), result_.v, num_columns_, u(row)}, reach_, rounding_, near, tight);
     }
-    if (has_limit()) {
+    if (has_limit() && limit_ - u(row) <= 2 * (reach_ + rounding_)) {  // else no near pair is above the limit
       tied_.pairs().each_in(row, [&](Vertex column) {
         if (cost(row, column) > limit_) tied_.remove(row, column);
       });
@@ -349,7 +375,7 @@ class NearRows {
       } else {
         const SplitSlack<1> slack(costs.at(edge), u(row), v(column));
         if (slack.rounded <= reach_ + rounding_) tied_.add(row, column);
-        if (slack.rounded == 0 && slack.lost == 0) tight_.set(row, column);
+        if (slack.is_zero()) tight_.set(row, column);
         below -= std::min(slack.rounded, 0.0);
       }
     }
@@ -374,6 +400,7 @@ class NearRows {
   const ShortestPathResult<Dual>& result_;
   const std::vector<bool> must_be_used_;  // [num_columns], or none
   std::vector<Vertex> row_match_;          // [num_rows]
+  std::vector<char> is_used_;              // [width]
   TiedRows tied_;
   BitRows tight_;  // of floats: the pairs whose slack is exactly 0
   bool has_near_way_out_ = false;

@@ -16,6 +16,7 @@ struct SplitSlack {
     lost = (u - (sum - back)) + (v - back);
     rounded = cost - sum;
   }
+  bool is_zero() const { return rounded == 0 && lost == 0; }
 };
 
 // slack = cost - u - v
@@ -52,7 +53,7 @@ struct SlackScan {
         const int k = first_bit(left);
         const SplitSlack<1> slack(cost<1>(row.entries + first + k), row.u, row.v[first + k]);
         near[word] |= static_cast<Marks>(slack.rounded <= reach + rounding) << k;
-        tight[word] |= static_cast<Marks>(slack.rounded == 0 && slack.lost == 0) << k;
+        tight[word] |= static_cast<Marks>(slack.is_zero()) << k;
         below -= std::min(slack.rounded, 0.0);
       }
     }
