@@ -106,17 +106,16 @@ class NamedRows {
   bool take_least_in_matrix(const TiedRows::Component& component, const WeightOf& weight_of, double most) {
     using Scan = PricingScan<double, double, false, true>;
     const Vertex rows = component.num_rows(), columns = component.num_columns();
-    const Vertex width = tied_.pairs().words() * BitRows::WORD;
-    const bool has_all = columns == tied_.pairs().num_columns();
-    const Count stride = has_all ? width : columns;
-    LineVector<double> matrix(rows * stride), u(rows), v(columns), some(has_all ? 0 : width);
+    const Vertex width = tied_.pairs().num_columns();
+    const bool has_all = columns == width;
+    LineVector<double> matrix(Count{rows} * columns), u(rows), v(columns), some(has_all ? 0 : width);
     for (Vertex i = 0; i < rows; ++i) {
-      double* const entries = matrix.data() + i * stride;
+      double* const entries = matrix.data() + i * Count{columns};
       write_weights(component.rows[i], weight_of, has_all ? entries : some.data());
       for (Vertex j = 0; j < columns && !has_all; ++j) entries[j] = some[component.columns[j]];
     }
     std::vector<Vertex> row_match(rows), col_match(columns), listed(columns);
-    const DenseCosts<double> costs{rows, columns, matrix.data(), stride, 1, false, FORBIDDEN};
+    const DenseCosts<double> costs{rows, columns, matrix.data(), columns, 1, false, FORBIDDEN};
     ShortestPathCounters counted{};
     const ShortestPathResult<double> result{u.data(), v.data(), row_match.data(), col_match.data()};
     if (solve_as_stored(costs, {-most, most, false, most}, result, counted) < rows) return false;
@@ -124,7 +123,7 @@ class NamedRows {
     for (Vertex i = 0; i < rows; ++i) {
       const Vertex row = component.rows[i];
       tied_.clear(row);
-      const Vertex size = Scan::list_least(matrix.data() + i * stride, v.data(), columns, u[i], marks.data(), listed.data());
+      const Vertex size = Scan::list_least(matrix.data() + i * Count{columns}, v.data(), columns, u[i], marks.data(), listed.data());
       for (Vertex k = 0; k < size; ++k) tied_.add(row, component.columns[listed[k]]);
       row_match_[row] = component.columns[row_match[i]];
     }
@@ -137,19 +136,12 @@ class NamedRows {
   // Writes the weights of a row, FORBIDDEN for columns with which it does not tie.
   template <class WeightOf>
   void write_weights(Vertex row, const WeightOf& weight_of, double* to) const {
-    // From this number of ties in a word on, the marks of the whole word are made in registers.
-    constexpr Vertex MANY = 8;
-    const Marks* const bits = tied_.pairs().row(row);
-    for (Vertex word = 0; word < tied_.pairs().words(); ++word, to += BitRows::WORD) {
-      const Vertex first = word * BitRows::WORD;
-      if constexpr (std::is_same_v<WeightOf, MarkWeights>) {
-        if (ones_of(bits[word]) >= MANY && weight_of.write(row, first, bits[word], FORBIDDEN, to)) continue;
-      }
-      std::fill_n(to, BitRows::WORD, FORBIDDEN);
-      for (Marks here = bits[word]; here != 0; here &= here - 1) {
-        const int k = first_bit(here);
-        to[k] = static_cast<double>(weight_of(row, first + k));
-      }
+    const BitRows& pairs = tied_.pairs();
+    if constexpr (std::is_same_v<WeightOf, MarkWeights>) {
+      weight_of.write(row, pairs.num_columns(), pairs.row(row), FORBIDDEN, to);
+    } else {
+      std::fill_n(to, pairs.num_columns(), FORBIDDEN);
+      pairs.each_in(row, [&](Vertex column) { to[column] = static_cast<double>(weight_of(row, column)); });
     }
   }
 
@@ -196,8 +188,8 @@ class NamedRows {
 // Pairs along which a rounded assignment is cheapest, and others whose slack is as small. With a limit each row has a way out at
 // the limit, which is a column of its own behind the others. A pair above the limit is none, and its row is out.
 //
-// Duals of floats are rounded. Add up the slacks of the pairs and of the free columns, and how far all other slacks lie below 0.
-// Each pair of another cheapest assignment has less slack than this sum.
+// Duals of floats are rounded. Add up the slacks of the pairs and of the free columns, and how far the least slack of each row lies
+// below 0. Each pair of another cheapest assignment has less slack than this sum.
 template <class Rows, class Dual>
 class NearRows {
  public:
@@ -224,7 +216,7 @@ class NearRows {
     find_who_is_used();
     if (IS_INTEGER) return find_who_may_leave() && find_all_near_pairs();
     // If the duals fit the pairs exactly, most often no slack is below 0. Then no rounding has to be allowed for.
-    if (fits_exactly() && find_who_may_leave() && find_all_near_pairs() && all_are_tight_) return true;
+    if (fits_exactly() && find_who_may_leave() && find_all_near_pairs()) return true;
     find_reach();
     all_are_tight_ = true;
     return reach_ < beyond_all(Dual{}) && find_who_may_leave() && find_all_near_pairs();
@@ -328,26 +320,27 @@ class NearRows {
     Dual below = 0;
     Count size = 0;
     for (Vertex row = 0; row < num_rows_; ++row) {
-      below += find_near_pairs(row);
+      below -= std::min(find_near_pairs(row), Dual{0});
       size += tied_.pairs().size_of(row);
       if (!tied_.pairs().has(row, row_match_[row]) || size > MOST_LISTED) return false;
+      if (lost_ + below > reach_ || (reach_ == 0 && !all_are_tight_)) return false;
     }
-    return lost_ + below <= reach_;
+    return true;
   }
 
-  // Marks the near pairs of a row. Returns how far slacks lie below 0 in all.
+  // Marks the near pairs of a row. Returns its least slack, if that is below 0.
   Dual find_near_pairs(Vertex row) {
     poll_.spend(num_columns_);
     Marks *const near = tied_.of_row(row), *const tight = tight_.row(IS_INTEGER ? 0 : row);
-    Dual below = 0;
+    Dual least = 0;
     if constexpr (AreListed<Rows>::value) {
-      below = find_listed_near_pairs(row);
+      least = find_listed_near_pairs(row);
     } else if constexpr (IS_INTEGER) {
       using Scan = PricingScan<typename Rows::Entry, Dual, Rows::Scan::IS_NEGATED, true>;
       Scan::template mark<true>(rows_.entries(row), result_.v, num_columns_, u(row), near);
     } else {
       using Scan = SlackScan<typename Rows::Entry, Rows::Scan::IS_NEGATED>;
-      below = Scan::mark({rows_.entries(row), result_.v, num_columns_, u(row)}, reach_, rounding_, near, tight);
+      least = Scan::mark({rows_.entries(row), result_.v, num_columns_, u(row)}, reach_ + rounding_, near, tight);
     }
     if (has_limit() && limit_ - u(row) <= 2 * (reach_ + rounding_)) {  // else no near pair is above the limit
       tied_.pairs().each_in(row, [&](Vertex column) {
@@ -362,12 +355,12 @@ class NearRows {
     if constexpr (!IS_INTEGER) {
       for (Vertex word = 0; word < tight_.words() && all_are_tight_; ++word) all_are_tight_ = (near[word] & ~tight[word]) == 0;
     }
-    return below;
+    return least;
   }
 
   Dual find_listed_near_pairs(Vertex row) {
     const auto& costs = rows_.costs;
-    Dual below = 0;
+    Dual least = 0;
     for (Count edge = costs.begin(row); edge < costs.end(row); ++edge) {
       const Vertex column = costs.column(edge);
       if constexpr (IS_INTEGER) {
@@ -376,10 +369,10 @@ class NearRows {
         const SplitSlack<1> slack(costs.at(edge), u(row), v(column));
         if (slack.rounded <= reach_ + rounding_) tied_.add(row, column);
         if (slack.is_zero()) tight_.set(row, column);
-        below -= std::min(slack.rounded, 0.0);
+        least = std::min(least, slack.rounded);
       }
     }
-    return below;
+    return least;
   }
 
   bool is_tight(const TiedRows::Component& component) const {

@@ -36,28 +36,43 @@ class MarkWeights {
     if (column >= static_cast<Vertex>(names_.columns.size())) return 0;
     return mark_of(names_.rows[row] + names_.columns[column], turn_);
   }
-  // Writes the weights of WORD columns from `first` on: `forbidden` if their bit is 0. False if some have no name.
-  bool write(Vertex row, Vertex first, Marks bits, double forbidden, double* to) const {
-    if (first + WORD > static_cast<Vertex>(names_.columns.size())) return false;
-    run_in_lanes<Write>(WORD * sizeof(double), names_.columns.data() + first, names_.rows[row], turn_, bits, forbidden, to);
-    return true;
+  // Writes the weights of a row of `size` columns: `forbidden` for columns whose bit is 0.
+  void write(Vertex row, Vertex size, const Marks* bits, double forbidden, double* to) const {
+    const Vertex num_named = std::min(size, static_cast<Vertex>(names_.columns.size()));
+    const Row named{names_.columns.data(), names_.rows[row], num_named, bits};
+    run_in_lanes<Write>(num_named * sizeof(double), named, turn_, forbidden, to);
+    for (Vertex j = num_named; j < size; ++j) to[j] = bits[j / WORD] >> j % WORD & 1 ? 0 : forbidden;
   }
 
  private:
+  // Columns with names, and the bits of those that have weights.
+  struct Row {
+    const Count* names;
+    Count name;
+    Vertex size;
+    const Marks* bits;
+  };
+
   struct Write {
     template <int BYTES>
-    static ALWAYS_INLINE void run(const Count* columns, Count row, int turn, Marks bits, double forbidden, double* to) {
+    static ALWAYS_INLINE void run(const Row row, int turn, double forbidden, double* to) {
       constexpr int LANES = BYTES / sizeof(double);
       using Words = Lanes<unsigned long long, LANES>;
-      for (Vertex k = 0; k < WORD; k += LANES) {
-        const Words marks = marks_of(load_as<unsigned long long, LANES>(columns + k) + row, turn, MARK_BITS);
-        const auto is_tied = (all<unsigned long long, LANES>(bits >> k) >> numbered<unsigned long long, LANES>() & 1) != 0;
+      Vertex j = 0;
+      for (; j + LANES <= row.size; j += LANES) {
+        const Marks bits = row.bits[j / WORD] >> j % WORD;
+        const Words marks = marks_of(load_as<unsigned long long, LANES>(row.names + j) + row.name, turn, MARK_BITS);
+        const auto is_tied = (all<unsigned long long, LANES>(bits) >> numbered<unsigned long long, LANES>() & 1) != 0;
         // 2^52 + mark has the mark as its last bits.
         const Words with_exponent = marks | 0x4330000000000000ULL;
         Lanes<double, LANES> numbers;
         __builtin_memcpy(&numbers, &with_exponent, sizeof numbers);
         numbers -= 0x1p52;
-        store(to + k, is_tied ? numbers : all<double, LANES>(forbidden));
+        store(to + j, is_tied ? numbers : all<double, LANES>(forbidden));
+      }
+      for (; j < row.size; ++j) {
+        const bool is_tied = row.bits[j / WORD] >> j % WORD & 1;
+        to[j] = is_tied ? static_cast<double>(mark_of(row.names[j] + row.name, turn)) : forbidden;
       }
     }
   };

@@ -5,6 +5,7 @@
 
 #include "serial/rows/lanes.hpp"
 #include "serial/rows/row_picks.hpp"
+#include "serial/shortest_path.hpp"
 
 // cost - u - v of floats, rounded, and what it loses by rounding: u + v does (Knuth's TwoSum). It is exactly 0 only if both are 0.
 template <int LANES>
@@ -23,10 +24,7 @@ struct SplitSlack {
 template <class Entry, bool NEGATED>
 struct SlackScan {
   using Word = WordLike<double>;
-  using Pricing = PricingScan<Entry, double, NEGATED, true>;
-  static constexpr Vertex WORD = Pricing::WORD;
-  // From this number of near pairs in a word on, all pairs of the word are looked at in registers.
-  static constexpr Vertex MANY = 8;
+  static constexpr Vertex WORD = 8 * sizeof(Word);
 
   struct Row {
     const Entry* entries;
@@ -35,57 +33,47 @@ struct SlackScan {
     double u;
   };
 
-  // Marks the columns whose slack is at most `reach`, and those of slack 0. Each slack may be `rounding` more. Returns how far
-  // slacks lie below 0 in all.
-  static double mark(const Row& row, double reach, double rounding, Marks* near, Marks* tight) {
-    Pricing::template mark<true>(row.entries, row.v, row.num_columns, row.u + (reach + 2 * rounding), near);
-    double below = 0;
-    for (Vertex word = 0; word * WORD < row.num_columns; ++word) {
-      const Vertex first = word * WORD;
-      const Marks listed = near[word];
-      if (first + WORD <= row.num_columns && ones_of(listed) >= MANY) {
-        const double least = run_in_lanes<MarkWord>(WORD * sizeof(double), row.entries + first, row.v + first, row.u,
-                                                    reach + rounding, near + word, tight + word);
-        if (least >= 0) continue;
-      }
-      near[word] = tight[word] = 0;
-      for (Marks left = listed; left != 0; left &= left - 1) {
-        const int k = first_bit(left);
-        const SplitSlack<1> slack(cost<1>(row.entries + first + k), row.u, row.v[first + k]);
-        near[word] |= static_cast<Marks>(slack.rounded <= reach + rounding) << k;
-        tight[word] |= static_cast<Marks>(slack.is_zero()) << k;
-        below -= std::min(slack.rounded, 0.0);
-      }
-    }
-    return below;
+  // Marks the columns whose slack is at most `reach`, and those of slack 0, in words of WORD columns. Returns the least slack.
+  static double mark(const Row& row, double reach, Marks* near, Marks* tight) {
+    return run_in_lanes<Mark>(row.num_columns * sizeof(double), row, reach, near, tight);
   }
 
  private:
   template <int LANES>
-  static ALWAYS_INLINE Lanes<double, LANES> cost(const Entry* entry) {
-    const Lanes<double, LANES> cost = load_as<double, LANES>(entry);
-    return NEGATED ? -cost : cost;
+  static ALWAYS_INLINE SplitSlack<LANES> slack(const Row& row, Vertex column) {
+    const Lanes<double, LANES> cost = load_as<double, LANES>(row.entries + column);
+    return {NEGATED ? -cost : cost, all<double, LANES>(row.u), load<double, LANES>(row.v + column)};
   }
 
-  // Returns the least slack.
-  struct MarkWord {
+  struct Mark {
     template <int BYTES>
-    static ALWAYS_INLINE double run(const Entry* entries, const double* v, double u, double reach, Marks* near, Marks* tight) {
+    static ALWAYS_INLINE double run(const Row row, double reach, Marks* near, Marks* tight) {
       constexpr int LANES = BYTES / sizeof(double);
       using Hits = Lanes<IndexLike<double>, LANES>;
-      Lanes<double, LANES> least = all<double, LANES>(Pricing::FAR);
-      Lanes<Word, LANES> near_here{}, tight_here{};
-      for (Vertex k = 0; k < WORD; k += LANES) {
-        const SplitSlack<LANES> slack(cost<LANES>(entries + k), all<double, LANES>(u), load<double, LANES>(v + k));
-        near_here |= bits_of<Word, LANES>(static_cast<Hits>(slack.rounded <= reach), k);
-        // A sum of magnitudes is 0 only if both are.
-        const auto off = (slack.rounded < 0 ? -slack.rounded : slack.rounded) + (slack.lost < 0 ? -slack.lost : slack.lost);
-        tight_here |= bits_of<Word, LANES>(static_cast<Hits>(off == 0), k);
-        least = lesser(least, slack.rounded);
+      Lanes<double, LANES> least = all<double, LANES>(Distance<double>::FAR);
+      double least_of_last = Distance<double>::FAR;
+      for (Vertex first = 0; first < row.num_columns; first += WORD, ++near, ++tight) {
+        const Vertex size = std::min(row.num_columns - first, WORD);
+        Lanes<Word, LANES> near_here{}, tight_here{};
+        Vertex k = 0;
+        for (; k + LANES <= size; k += LANES) {
+          const SplitSlack<LANES> here = slack<LANES>(row, first + k);
+          near_here |= bits_of<Word, LANES>(static_cast<Hits>(here.rounded <= reach), k);
+          // A sum of magnitudes is 0 only if both are.
+          const auto off = (here.rounded < 0 ? -here.rounded : here.rounded) + (here.lost < 0 ? -here.lost : here.lost);
+          tight_here |= bits_of<Word, LANES>(static_cast<Hits>(off == 0), k);
+          least = lesser(least, here.rounded);
+        }
+        *near = any_of<LANES>(near_here);
+        *tight = any_of<LANES>(tight_here);
+        for (; k < size; ++k) {
+          const SplitSlack<1> here = slack<1>(row, first + k);
+          *near |= static_cast<Marks>(here.rounded <= reach) << k;
+          *tight |= static_cast<Marks>(here.is_zero()) << k;
+          least_of_last = std::min(least_of_last, here.rounded);
+        }
       }
-      *near = any_of<LANES>(near_here);
-      *tight = any_of<LANES>(tight_here);
-      return least_of<LANES>(least);
+      return std::min(least_of<LANES>(least), least_of_last);
     }
   };
 };
