@@ -1,16 +1,19 @@
 // bit_rows.hpp: a matrix of bits, row by row in words.
 #pragma once
 #include <algorithm>
-#include <vector>
 
 #include "serial/rows/row_picks.hpp"
+#include "serial/rows/short_vector.hpp"
 
 class BitRows {
  public:
   static constexpr Vertex WORD = 64;
 
-  BitRows(Vertex num_rows, Vertex num_columns)
-      : num_rows_(num_rows), num_columns_(num_columns), words_((num_columns + WORD - 1) / WORD), bits_(Count{num_rows} * words_) {}
+  BitRows(Vertex num_rows, Vertex num_columns, ShortMemory* memory)
+      : num_rows_(num_rows),
+        num_columns_(num_columns),
+        words_((num_columns + WORD - 1) / WORD),
+        bits_(Count{num_rows} * words_, 0, memory) {}
 
   Vertex num_columns() const { return num_columns_; }
   Vertex words() const { return words_; }  // of a row
@@ -42,7 +45,7 @@ class BitRows {
 
   // By squares of words.
   BitRows transposed() const {
-    BitRows to(num_columns_, num_rows_);
+    BitRows to(num_columns_, num_rows_, bits_.get_allocator().memory);
     Marks square[WORD];
     for (Vertex top = 0; top < num_rows_; top += WORD) {
       const Vertex height = std::min(WORD, num_rows_ - top);
@@ -71,5 +74,5 @@ class BitRows {
   }
 
   const Vertex num_rows_, num_columns_, words_;
-  std::vector<Marks> bits_;
+  ShortVector<Marks> bits_;
 };

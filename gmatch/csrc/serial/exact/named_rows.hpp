@@ -23,7 +23,8 @@
 class NamedRows {
  public:
   // `row_match` is an assignment along some of the pairs; it becomes the named one.
-  NamedRows(TiedRows& tied, Vertex num_columns, Vertex* row_match) : tied_(tied), row_match_(row_match), place_(num_columns) {}
+  NamedRows(TiedRows& tied, Vertex num_columns, Vertex* row_match)
+      : tied_(tied), row_match_(row_match), place_(tied.numbers(num_columns)) {}
 
   // Makes the assignment the named one, and counts the rows that had a choice. False if they are too many for sums of marks.
   bool settle(const PairNames& names, Vertex* col_match, Count& with_choice) {
@@ -84,7 +85,7 @@ class NamedRows {
   template <class WeightOf, class LeaveCostOf>
   bool take_least(const TiedRows::Component& component, const WeightOf& weight_of, const LeaveCostOf& leave_cost_of, Count most) {
     const Vertex rows = component.num_rows(), columns = component.num_columns();
-    std::vector<Count> rewards(columns);
+    ShortVector<Count> rewards(columns, 0, tied_.memory());
     bool has_rewards = false;
     for (Vertex j = 0; j < columns; ++j) {
       const Vertex column = component.columns[j];
@@ -114,12 +115,12 @@ class NamedRows {
       write_weights(component.rows[i], weight_of, has_all ? entries : some.data());
       for (Vertex j = 0; j < columns && !has_all; ++j) entries[j] = some[component.columns[j]];
     }
-    std::vector<Vertex> row_match(rows), col_match(columns), listed(columns);
+    ShortVector<Vertex> row_match = tied_.numbers(rows), col_match = tied_.numbers(columns), listed = tied_.numbers(columns);
     const DenseCosts<double> costs{rows, columns, matrix.data(), columns, 1, false, FORBIDDEN};
     ShortestPathCounters counted{};
     const ShortestPathResult<double> result{u.data(), v.data(), row_match.data(), col_match.data()};
     if (solve_as_stored(costs, {-most, most, false, most}, result, counted) < rows) return false;
-    std::vector<Marks> marks(columns / Scan::WORD + 1);
+    ShortVector<Marks> marks(columns / Scan::WORD + 1, 0, tied_.memory());
     for (Vertex i = 0; i < rows; ++i) {
       const Vertex row = component.rows[i];
       tied_.clear(row);
@@ -182,7 +183,7 @@ class NamedRows {
 
   TiedRows& tied_;
   Vertex* const row_match_;     // [num_rows]
-  std::vector<Vertex> place_;  // [num_columns] in the component that is solved
+  ShortVector<Vertex> place_;  // [num_columns] in the component that is solved
 };
 
 // Pairs along which a rounded assignment is cheapest, and others whose slack is as small. With a limit each row has a way out at
@@ -206,7 +207,8 @@ class NearRows {
         must_be_used_(std::move(must_be_used)),
         row_match_(result.row_match, result.row_match + num_rows_),
         tied_(num_rows_, width_, row_match_.data()),
-        tight_(IS_INTEGER ? 1 : num_rows_, width_) {}
+        is_used_(width_, 0, tied_.memory()),
+        tight_(IS_INTEGER ? 1 : num_rows_, width_, tied_.memory()) {}
 
   // False if the duals do not prove the pairs the cheapest, or if more than MOST_LISTED are near.
   bool find() {
@@ -242,7 +244,7 @@ class NearRows {
         }
       }
     }
-    std::vector<Vertex> col_match(width_);
+    ShortVector<Vertex> col_match = tied_.numbers(width_);
     if (!named.settle(names, col_match.data(), with_choice)) return false;
     std::copy_n(col_match.data(), num_columns_, result_.col_match);
     for (Vertex row = 0; row < num_rows_; ++row) result_.row_match[row] = row_match_[row] < num_columns_ ? row_match_[row] : NONE;
@@ -263,7 +265,6 @@ class NearRows {
   static Dual magnitude(Dual number) { return number < 0 ? -number : number; }
 
   void find_who_is_used() {
-    is_used_.resize(width_);
     for (const Vertex column : row_match_) is_used_[column] = 1;
   }
 
@@ -393,8 +394,8 @@ class NearRows {
   const ShortestPathResult<Dual>& result_;
   const std::vector<bool> must_be_used_;  // [num_columns], or none
   std::vector<Vertex> row_match_;          // [num_rows]
-  std::vector<char> is_used_;              // [width]
   TiedRows tied_;
+  ShortVector<char> is_used_;  // [width]
   BitRows tight_;  // of floats: the pairs whose slack is exactly 0
   bool has_near_way_out_ = false;
   bool all_are_tight_ = true;  // with v = 0 of all columns that may stay free

@@ -7,9 +7,9 @@
 #pragma once
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "serial/exact/bit_rows.hpp"
+#include "serial/rows/short_vector.hpp"
 #include "serial/shortest_path.hpp"
 
 class TiedRows {
@@ -17,7 +17,7 @@ class TiedRows {
   // Some rows with a choice, and the columns that they may take. If not all columns must be used, `has_free`.
   struct Component {
     const Vertex *rows, *end;
-    std::vector<Vertex> columns;
+    ShortVector<Vertex> columns;
     bool has_free;
 
     Vertex num_rows() const { return static_cast<Vertex>(end - rows); }
@@ -25,8 +25,20 @@ class TiedRows {
   };
 
   TiedRows(Vertex num_rows, Vertex num_columns, const Vertex* row_match)
-      : num_rows_(num_rows), num_columns_(num_columns), row_match_(row_match), pairs_(num_rows + 1, num_columns),
-        sides_(3, num_columns), mates_(num_columns) {}
+      : num_rows_(num_rows),
+        num_columns_(num_columns),
+        row_match_(row_match),
+        pairs_(num_rows + 1, num_columns, &memory_),
+        sides_(3, num_columns, &memory_),
+        mates_(numbers(num_columns)),
+        order_(numbers(0)),
+        component_(numbers(0)),
+        members_(numbers(0)),
+        begins_(numbers(0)) {}
+
+  // Vectors of one small problem: see short_vector.hpp.
+  ShortMemory* memory() const { return &memory_; }
+  ShortVector<Vertex> numbers(Vertex length, Vertex number = 0) const { return ShortVector<Vertex>(length, number, &memory_); }
 
   Vertex num_rows() const { return num_rows_; }
   // The bits of the columns of a row.
@@ -50,14 +62,14 @@ class TiedRows {
   Vertex num_components() const { return static_cast<Vertex>(begins_.size()) - 1; }
   // After drop_what_is_sure.
   Component component(Vertex number) const {
-    Component found{members_.data() + begins_[number], members_.data() + begins_[number + 1], {}, number == of_free_};
-    std::vector<Marks> used(pairs_.words());
-    for (const Vertex* row = found.rows; row != found.end; ++row) {
-      for (Vertex word = 0; word < pairs_.words(); ++word) used[word] |= pairs_.row(*row)[word];
+    const Vertex *const rows = members_.data() + begins_[number], *const end = members_.data() + begins_[number + 1];
+    Component found{rows, end, numbers(0), number == of_free_};
+    BitRows used(1, num_columns_, &memory_);
+    for (const Vertex* row = rows; row != end; ++row) {
+      for (Vertex word = 0; word < pairs_.words(); ++word) used.row(0)[word] |= pairs_.row(*row)[word];
     }
-    for (Vertex word = 0; word < pairs_.words(); ++word) {
-      for (Marks here = used[word]; here != 0; here &= here - 1) found.columns.push_back(word * BitRows::WORD + first_bit(here));
-    }
+    found.columns.reserve(used.size_of(0));
+    used.each_in(0, [&](Vertex column) { found.columns.push_back(column); });
     return found;
   }
 
@@ -81,11 +93,13 @@ class TiedRows {
   // Lists the vertices in the order in which a search leaves them. No word of a row has to be looked at again once its columns
   // have all been seen.
   void order_by_ends() {
-    std::vector<Vertex> path, word(num_rows_ + 1);
+    ShortVector<Vertex> path = numbers(0), word = numbers(num_rows_ + 1);
+    path.reserve(num_rows_ + 1);
     order_.clear();
+    order_.reserve(num_rows_ + 1);
     sides_.fill(UNSEEN);
     Marks* const unseen = sides_.row(UNSEEN);
-    std::vector<char> is_seen(num_rows_ + 1);
+    ShortVector<char> is_seen(num_rows_ + 1, 0, &memory_);
     const auto see = [&](Vertex vertex) {
       is_seen[vertex] = 1;
       path.push_back(vertex);
@@ -112,7 +126,7 @@ class TiedRows {
   // Each edge of a graph without a cycle leads to a vertex that the search has left before. Most often the first edges tell that
   // there is a cycle, or there are few edges.
   bool has_cycle() const {
-    std::vector<Vertex> end(num_rows_ + 1);
+    ShortVector<Vertex> end = numbers(num_rows_ + 1);
     for (Vertex k = 0; k <= num_rows_; ++k) end[order_[k]] = k;
     for (Vertex vertex = 0; vertex <= num_rows_; ++vertex) {
       const Marks* const columns = pairs_.row(vertex);
@@ -128,11 +142,12 @@ class TiedRows {
 
   void find_components() {
     const BitRows rows_of = pairs_.transposed();
-    BitRows sides(2, num_rows_ + 1);  // the vertices that are left, and those with an edge to the free vertex
+    BitRows sides(2, num_rows_ + 1, &memory_);  // the vertices that are left, and those with an edge to the free vertex
     constexpr Vertex LEFT = 0, BEFORE_FREE = 1;
     sides.fill(LEFT);
     component_.assign(num_rows_ + 1, NONE);
-    std::vector<Vertex> found;
+    ShortVector<Vertex> found = numbers(0);
+    found.reserve(num_rows_ + 1);
     Vertex number = 0;
     const auto take = [&](Vertex vertex) {
       component_[vertex] = number;
@@ -166,7 +181,7 @@ class TiedRows {
     begins_.assign(1, 0);
     of_free_ = NONE;
     if (component_.empty()) return 0;
-    std::vector<Vertex> size(num_found_), number(num_found_, NONE);
+    ShortVector<Vertex> size = numbers(num_found_), number = numbers(num_found_, NONE);
     for (const Vertex component : component_) ++size[component];
     Vertex with_choice = 0;
     for (Vertex k = 0; k < num_found_; ++k) {
@@ -178,8 +193,8 @@ class TiedRows {
       begins_.push_back(with_choice);
     }
     members_.resize(with_choice);
-    std::vector<Vertex> next(begins_.begin(), begins_.end());
-    BitRows columns(num_components(), num_columns_);
+    ShortVector<Vertex> next = begins_;
+    BitRows columns(num_components(), num_columns_, &memory_);
     for (Vertex row = 0; row < num_rows_; ++row) {
       const Vertex k = number[component_[row]];
       if (k == NONE) continue;
@@ -199,12 +214,13 @@ class TiedRows {
     return with_choice;
   }
 
+  mutable ShortMemory memory_;
   const Vertex num_rows_, num_columns_;
   const Vertex* const row_match_;
   BitRows pairs_;                    // of rows; and, in the row of the free vertex, the used columns that may stay free
   BitRows sides_;                    // see Side
-  std::vector<Vertex> mates_;        // [num_columns] the row; num_rows for free columns
-  std::vector<Vertex> order_, component_;
-  std::vector<Vertex> members_, begins_;  // rows of components
+  ShortVector<Vertex> mates_;        // [num_columns] the row; num_rows for free columns
+  ShortVector<Vertex> order_, component_;
+  ShortVector<Vertex> members_, begins_;  // rows of components
   Vertex num_found_ = 0, of_free_ = NONE;
 };
