@@ -420,8 +420,8 @@ bool settle_ties_cut_off(Rows rows, CutOff cut_off, Dual limit, const ShortestPa
                          Count& with_choice) {
   NearRows<Rows, Dual> near(std::move(rows), limit, result, {});
   if (near.find()) {
-    if (near.is_only()) return true;
     if (!near.has_near_way_out()) return near.settle(names, with_choice);
+    if (near.is_only()) return true;
   }
   return settle_ties(std::move(cut_off), result, {}, names, with_choice);
 }
