@@ -44,9 +44,7 @@ def most_threads() -> int:
     return available_threads()
 
 
-def batch_of_small(
-    cost: Any, solver: Any, limit: int | float | None, threads: int | None
-) -> AssignmentBatch | None:
+def batch_of_small(cost: Any, solver: Any, limit: int | float | None, threads: int | None) -> AssignmentBatch | None:
     """The assignments of an array of three dimensions or a sequence of matrices; None if it needs the long way.
 
     `solver` is a `Solver` of gmatch/small.py. The fields of each are made as the fields of an `Assignment` of small
@@ -226,5 +224,7 @@ def _stats(items: Items) -> dict[str, Any]:
         **{name: stats[0][name] for name in ("method", "reason", "initial", "backend", "team")},
         "threads": items.threads,
         "seconds": {step: np.array([one["seconds"][step] for one in stats]) for step in STEPS},
-        **{name: np.array([one[name] for one in stats]) for name in (*COUNTERS, "rows_with_choice") if name in stats[0]},
+        **{
+            name: np.array([one[name] for one in stats]) for name in (*COUNTERS, "rows_with_choice") if name in stats[0]
+        },
     }

@@ -44,9 +44,7 @@ Vertex decide_by_marks(Array<const Vertex> rows, Array<const Vertex> columns, Ar
 }
 
 // Makes a cheapest assignment the one that the rule names. Returns how many rows had a choice; NONE if these duals do not tell
-// which assignments are as cheap, or if more pairs tie than are marked here. The pairs of rows are a cheapest assignment even then.
-// The rule names an assignment of all rows, of costs that are cut off at the limit. A row has no choice if pairs above the limit
-// are the only other ones.
+// which assignments are as cheap, or if more than MOST_LISTED pairs tie. The pairs of rows are a cheapest assignment even then.
 template <class Dual>
 Count settle_ties_of(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> row_match,
                      Array<Vertex> col_match, Array<Dual> u, Array<Dual> v, std::optional<Array<const bool>> must_be_used,

@@ -45,8 +45,8 @@ struct ExactSlacks {
   std::vector<Count> of_pairs, of_columns;  // [num_columns]
   Count most = 0;                           // the largest magnitude
 
-  // `given` has cost(row, column), and the duals u(row) and v(column). False if a slack is 2^50 or more in the unit: then costs have
-  // bits far below their duals.
+  // `given` has cost(row, column), and the duals u(row) and v(column). False if a slack is 2^50 or more in the unit: then costs
+  // have bits far below their duals.
   template <class Costs>
   bool find(const Costs& given, const PairList& pairs, const std::vector<bool>& may_leave) {
     const auto num_columns = static_cast<Vertex>(may_leave.size());

@@ -134,8 +134,8 @@ class NamedOptimum {
   }
 
   // Takes an assignment of the least weight, and keeps the pairs that assignments of the least weight may use. A column that
-  // must be used is worth more than all weights. No weight is above `most`. False if there is no assignment along the pairs, which
-  // may happen if costs changed after the pairs were listed.
+  // must be used is worth more than all weights. No weight is above `most`. False if there is no assignment along the pairs,
+  // which may happen if costs changed after the pairs were listed.
   template <class WeightOf>
   bool take_least(const WeightOf& weight_of, Count most) {
     std::vector<Vertex> row_ids, column_ids, short_row(num_rows_, NONE), short_column(num_columns_, NONE);

@@ -1,7 +1,7 @@
 // named_rows.hpp: of several cheapest assignments of dense costs the one that a rule names; see gmatch/assignment/ties.py.
 //
 // Pairs that tie are bits of rows, and each component of them is solved by itself (tied_rows.hpp). The marks of a component are a
-// matrix, if that is faster than lists. Duals of floats are rounded. Then each component is first solved by the exact slacks of its
+// matrix, if that is faster than lists. If duals of floats are rounded, each component is first solved by the exact slacks of its
 // pairs, and the pairs of exactly cheapest assignments remain.
 #pragma once
 #include <algorithm>
@@ -97,7 +97,9 @@ class NamedRows {
     Count size = 0;
     for (const Vertex* row = component.rows; row != component.end; ++row) size += tied_.pairs().size_of(*row);
     const double sum = largest_sum(most, rows, has_rewards);
-    if (is_for_matrix(rows, columns, size, has_rewards, sum)) return take_least_in_matrix(component, weight_of, static_cast<double>(most));
+    if (is_for_matrix(rows, columns, size, has_rewards, sum)) {
+      return take_least_in_matrix(component, weight_of, static_cast<double>(most));
+    }
     return take_least_in_lists(component, size, [&](Vertex row, Vertex column) {
       return weight_of(row, column) - rewards[place_[column]];
     });
@@ -124,7 +126,8 @@ class NamedRows {
     for (Vertex i = 0; i < rows; ++i) {
       const Vertex row = component.rows[i];
       tied_.clear(row);
-      const Vertex size = Scan::list_least(matrix.data() + i * Count{columns}, v.data(), columns, u[i], marks.data(), listed.data());
+      const double* const entries = matrix.data() + i * Count{columns};
+      const Vertex size = Scan::list_least(entries, v.data(), columns, u[i], marks.data(), listed.data());
       for (Vertex k = 0; k < size; ++k) tied_.add(row, component.columns[listed[k]]);
       row_match_[row] = component.columns[row_match[i]];
     }
@@ -175,6 +178,8 @@ class NamedRows {
     return true;
   }
 
+  // From 1 pair in 8 on, passes over rows of a matrix are faster than lists, except with rewards: benchmarks/log/ties.md, "Ties
+  // as bits of rows, marks in a matrix", and benchmarks/log/sentinels.md, "Ties by exact slacks and in matrices".
   static bool is_for_matrix(Vertex rows, Vertex columns, Count size, bool has_rewards, double largest_sum) {
     constexpr double EXACT = 0x1p53;  // floats hold all whole numbers below
     constexpr Count DENSE_SHARE = 8;
@@ -189,8 +194,8 @@ class NamedRows {
 // Pairs along which a rounded assignment is cheapest, and others whose slack is as small. With a limit each row has a way out at
 // the limit, which is a column of its own behind the others. A pair above the limit is none, and its row is out.
 //
-// Duals of floats are rounded. Add up the slacks of the pairs and of the free columns, and how far the least slack of each row lies
-// below 0. Each pair of another cheapest assignment has less slack than this sum.
+// Duals of floats are rounded. Add up the slacks of the pairs and of the free columns, and how far the least slack of each row
+// lies below 0. Each pair of another cheapest assignment has less slack than this sum.
 template <class Rows, class Dual>
 class NearRows {
  public:
@@ -341,7 +346,8 @@ class NearRows {
       Scan::template mark<true>(rows_.entries(row), result_.v, num_columns_, u(row), near);
     } else {
       using Scan = SlackScan<typename Rows::Entry, Rows::Scan::IS_NEGATED>;
-      least = Scan::mark({rows_.entries(row), result_.v, num_columns_, u(row)}, reach_ + rounding_, near, tight);
+      const double most = u(row) + (reach_ + 2 * rounding_);
+      least = Scan::mark({rows_.entries(row), result_.v, num_columns_, u(row), most}, reach_ + rounding_, near, tight);
     }
     if (has_limit() && limit_ - u(row) <= 2 * (reach_ + rounding_)) {  // else no near pair is above the limit
       tied_.pairs().each_in(row, [&](Vertex column) {
@@ -413,8 +419,8 @@ bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::v
   return near.find() && near.settle(names, with_choice);
 }
 
-// As settle_ties, for costs that are cut off at the limit, which `cut_off` are: pairs above it are named, too. No row has a choice
-// if such pairs are the only other ones.
+// As settle_ties, for costs that are cut off at the limit, as `cut_off` are. Pairs above the limit have names, too. If they are
+// the only other ones, no row has a choice.
 template <class Rows, class CutOff, class Dual>
 bool settle_ties_cut_off(Rows rows, CutOff cut_off, Dual limit, const ShortestPathResult<Dual>& result, const PairNames& names,
                          Count& with_choice) {

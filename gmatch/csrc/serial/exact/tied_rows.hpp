@@ -3,7 +3,7 @@
 // Rows are vertices, with an edge from each to the mates of its columns. All free rows and columns are one more vertex, with
 // edges to the rows whose columns may stay free. Other assignments differ from the present one along cycles, so only pairs
 // within a strong component matter. Two searches find the components: one along the edges, and one against them, from the vertex
-// at which the first search ended last (Kosaraju and Sharir 1981). Each search looks at 64 columns at once.
+// at which the first search ended last (Sharir 1981). Each search looks at 64 columns at once.
 #pragma once
 #include <algorithm>
 #include <utility>
@@ -168,7 +168,8 @@ class TiedRows {
           });
         }
         for (Vertex k = 0; k < sides.words(); ++k) {
-          for (Marks here = before[k] & sides.row(LEFT)[k]; here != 0; here &= here - 1) take(k * BitRows::WORD + first_bit(here));
+          Marks here = before[k] & sides.row(LEFT)[k];
+          for (; here != 0; here &= here - 1) take(k * BitRows::WORD + first_bit(here));
         }
       }
       ++number;
@@ -201,7 +202,9 @@ class TiedRows {
       members_[next[k]++] = row;
       columns.set(k, row_match_[row]);
     }
-    for (Vertex word = 0; word < pairs_.words() && of_free_ != NONE; ++word) columns.row(of_free_)[word] |= sides_.row(FREE)[word];
+    for (Vertex word = 0; word < pairs_.words() && of_free_ != NONE; ++word) {
+      columns.row(of_free_)[word] |= sides_.row(FREE)[word];
+    }
     for (Vertex row = 0; row < num_rows_; ++row) {
       const Vertex k = number[component_[row]];
       if (k == NONE) pairs_.clear(row);
