@@ -124,7 +124,7 @@ SMALL_SOLVERS: Solvers = tuple(
 )
 """The solvers, by those bits. They take costs, after a limit if there is one, and return what `gmatch.lap` returns.
 They return None for costs that need the long way: large, of other types, or extreme. With ``deterministic=True`` they
-also return None if rounding hides which assignments are cheapest, and there is a limit or 128 bits do not tell which."""
+also return None if rounding hides which are cheapest, and there is a limit or 128 bits do not tell which."""
 
 
 def _sparse_solver(storage: int, maximize: bool, deterministic: bool) -> Solver:
