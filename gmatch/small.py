@@ -88,10 +88,12 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
     }
 
 
-def _field_in_batch(name: str, cells: Any, line: tuple[int, int, int, int, bytes | None], *, reason: str) -> Any:
+def _field_in_batch(
+    name: str, cells: Any, line: tuple[int, int, int, int, bytes | None], *, reason: str, deterministic: bool
+) -> Any:
     """A field of one problem's Assignment, from the cells of its batch; `line` is the problem's line in the table."""
     begin, *_, tiers = line
-    return _field(name, memoryview(cells)[WORD * begin :], tiers, reason=reason)
+    return _field(name, memoryview(cells)[WORD * begin :], tiers, reason=reason, deterministic=deterministic)
 
 
 class Solver(NamedTuple):
@@ -99,13 +101,15 @@ class Solver(NamedTuple):
 
     solve: Callable[..., Assignment | None]
     maximize: bool
-    make_field_in_batch: Any = None  # for dense costs; None if deterministic: those batches have other counters
+    deterministic: bool
+    make_field_in_batch: Any = None  # for dense costs
 
 
 def _solver(maximize: bool, reason: str, deterministic: bool) -> Solver:
     make_field = partial(_field, reason=reason, deterministic=deterministic)
     solve = _native.small_solver(Assignment, make_field, maximize, deterministic)
-    return Solver(solve, maximize, None if deterministic else partial(_field_in_batch, reason=reason))
+    make_field_in_batch = partial(_field_in_batch, reason=reason, deterministic=deterministic)
+    return Solver(solve, maximize, deterministic, make_field_in_batch)
 
 
 # Options of `lap` as bits of the number of its solver.
@@ -120,26 +124,34 @@ SMALL_SOLVERS: Solvers = tuple(
 )
 """The solvers, by those bits. They take costs, after a limit if there is one, and return what `gmatch.lap` returns.
 They return None for costs that need the long way: large, of other types, or extreme. With ``deterministic=True`` they
-also return None if several assignments are cheapest, or may be, and there is a limit or 128 bits do not tell which."""
+also return None if rounding hides which are cheapest, and there is a limit or 128 bits do not tell which."""
 
 
-def _sparse_solver(storage: int, maximize: bool) -> Solver:
-    make_field = partial(_field, reason=ONE_CORE_REASON)
-    make_field_of_laid_out = partial(_field, reason=f"{LAID_OUT}; {FEW_ROWS_REASON}")
-    solve = _native.small_sparse_solver(Assignment, make_field, make_field_of_laid_out, storage, maximize)
-    return Solver(solve, maximize)
+def _sparse_solver(storage: int, maximize: bool, deterministic: bool) -> Solver:
+    make_field, make_field_of_laid_out = (
+        partial(_field, reason=reason, deterministic=deterministic)
+        for reason in (ONE_CORE_REASON, f"{LAID_OUT}; {FEW_ROWS_REASON}")
+    )
+    solve = _native.small_sparse_solver(
+        Assignment, make_field, make_field_of_laid_out, storage, maximize, deterministic
+    )  # fmt: skip
+    return Solver(solve, maximize, deterministic)
 
 
 STORAGE = numbers_of("Storage")
 # The solvers by the type of a sparse matrix.
 lap_small_sparse: dict[type, Solvers] = {
-    kind: tuple(_sparse_solver(STORAGE[storage], maximize) for maximize in (False, True))
+    kind: tuple(
+        _sparse_solver(STORAGE[storage], maximize, deterministic)
+        for deterministic in (False, True)
+        for maximize in (False, True)
+    )
     for storage, kinds in {
         "rows": (csr_array, csr_matrix), "columns": (csc_array, csc_matrix), "coordinates": (coo_array, coo_matrix),
     }.items()
     for kind in kinds
 }  # fmt: skip
-"""The solvers of small sparse matrices: minimizing and maximizing."""
+"""The solvers of small sparse matrices, by the bits of MAXIMIZE and DETERMINISTIC."""
 
 OPTIONS_OF_SMALL: dict[str, Any] = {
     "cost": ..., "cost_limit": None,
@@ -183,7 +195,7 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
         return lap(cost, **options) if quick is None else quick
 
     lap_of_others.__qualname__ = lap.__qualname__  # as errors about arguments say
-    solve, _, make_field_in_batch = zip(*SMALL_SOLVERS, strict=True)
+    solve, _, _, make_field_in_batch = zip(*SMALL_SOLVERS, strict=True)
     of_batches = (AssignmentBatch, field_of_batch, Items, make_field_in_batch, most_threads)
     of_sparse = {kind: tuple(solver.solve for solver in solvers) for kind, solvers in lap_small_sparse.items()}
     lap_small_first = update_wrapper(
@@ -210,11 +222,9 @@ def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentB
 def _batch_first(cost: Any, options: dict[str, Any]) -> AssignmentBatch | None:
     """The answer for costs that look like a batch; None if they need the long way."""
     solver = _solver_for(options, SMALL_SOLVERS)
-    if solver is None or solver.make_field_in_batch is None:
+    if solver is None:
         return None
-    return batch_of_small(
-        cost, solver.make_field_in_batch, solver.maximize, options.get("cost_limit"), options.get("threads")
-    )  # fmt: skip
+    return batch_of_small(cost, solver, options.get("cost_limit"), options.get("threads"))
 
 
 def _limit_in(options: dict[str, Any]) -> tuple[Any, ...]:

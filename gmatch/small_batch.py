@@ -44,19 +44,19 @@ def most_threads() -> int:
     return available_threads()
 
 
-def batch_of_small(
-    cost: Any, make_field: Callable[..., Any], maximize: bool, limit: int | float | None, threads: int | None
-) -> AssignmentBatch | None:
+def batch_of_small(cost: Any, solver: Any, limit: int | float | None, threads: int | None) -> AssignmentBatch | None:
     """The assignments of an array of three dimensions or a sequence of matrices; None if it needs the long way.
 
-    The fields of each are made as the fields of an `Assignment` of small costs.
+    `solver` is a `Solver` of gmatch/small.py. The fields of each are made as the fields of an `Assignment` of small
+    costs.
     """
+    _, maximize, deterministic, make_field = solver
     is_array = type(cost) is np.ndarray
     problems = cost if is_array or isinstance(cost, list) else list(cost)
     most = most_threads if threads is None else threads
-    found = _native.lap_small_batch(problems, maximize, limit, most)
+    found = _native.lap_small_batch(problems, maximize, deterministic, limit, most)
     if found is None and (wider := _widened(cost)) is not None:
-        found = _native.lap_small_batch(wider, maximize, limit, most)
+        found = _native.lap_small_batch(wider, maximize, deterministic, limit, most)
     if found is None:
         return None
     if not is_array and len(cost) == 2:
@@ -224,5 +224,7 @@ def _stats(items: Items) -> dict[str, Any]:
         **{name: stats[0][name] for name in ("method", "reason", "initial", "backend", "team")},
         "threads": items.threads,
         "seconds": {step: np.array([one["seconds"][step] for one in stats]) for step in STEPS},
-        **{name: np.array([one[name] for one in stats]) for name in COUNTERS},
+        **{
+            name: np.array([one[name] for one in stats]) for name in (*COUNTERS, "rows_with_choice") if name in stats[0]
+        },
     }

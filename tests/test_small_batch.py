@@ -85,8 +85,22 @@ def test_threads() -> None:
 
 
 def test_options_that_take_the_long_way() -> None:
-    for options in ({"deterministic": True}, {"sizes": [(1, 1)] * 3}, {"certify": True}):
+    for options in ({"sizes": [(1, 1)] * 3}, {"certify": True}):
         assert short_way(np.zeros((3, 2, 2)), **options) is None
+
+
+@pytest.mark.parametrize("options", [{}, {"maximize": True}, {"cost_limit": 1}], ids=str)
+def test_ties_are_settled_as_in_a_loop_of_calls(options: dict[str, Any]) -> None:
+    of_lists = [RNG.integers(0, 3, shape).astype(np.float32) for shape in ((5, 5), (70, 80), (9, 3), (4, 0), (1, 1))]
+    for cost in (of_lists, RNG.integers(0, 3, (5, 6, 8)), RNG.integers(0, 2, (3, 70, 70), np.int8)):
+        batch = short_way(cost, deterministic=True, **options)
+        alone = [gmatch.lap(one, deterministic=True, method="tree", **options) for one in cost]
+        for one, two in zip(batch, alone, strict=True):
+            assert np.array_equal(one.row_match, two.row_match) and np.array_equal(one.col_match, two.col_match)
+        assert batch.stats["rows_with_choice"].tolist() == [one.stats.get("rows_with_choice", 0) for one in alone]
+        assert batch.stats["rows_with_choice"].sum() > 0
+        assert "rows_with_choice" not in short_way(cost, **options).stats
+        gmatch.verify(cost, batch)
 
 
 def test_lists_become_arrays_at_once() -> None:

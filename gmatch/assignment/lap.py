@@ -182,8 +182,9 @@ def lap(
         a fixed pseudo-random 20-bit mark of each pair (a function of ``row * columns + column``): the optimum with the
         smallest sum of marks wins, and further marks decide between remaining ties. Floats are compared as the rational
         numbers that they are, so the answer is exactly optimal. With a `cost_limit`, dense costs also count the marks
-        of the pairs above the limit that complete the assignment. It takes one more pass over the matrix, and a sparse
-        problem along the tied pairs if rows have a choice (``stats["rows_with_choice"]``). The duals may differ.
+        of the pairs above the limit that complete the assignment. It takes one more pass over the matrix, and an
+        assignment by marks along the tied pairs if rows have a choice (``stats["rows_with_choice"]``). The duals may
+        differ.
     ties : {None, "scipy"}
         ``"scipy"`` returns the indices that ``scipy.optimize.linear_sum_assignment`` finds, on any device and in
         batches. Where the optimum is unique by more than SciPy may round, gmatch's answer is theirs. Otherwise, and for

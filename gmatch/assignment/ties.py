@@ -91,8 +91,6 @@ def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, names: Name
     Returns how many rows had a choice: all rows, if too many pairs are tight to tell.
     """
     if isinstance(costs, DenseCosts) and costs.device == "cpu":
-        if cpu.is_only_optimum(costs, solution.vectors, solution.must_be_used):
-            return 0
         settled = cpu.settle_ties(costs, solution.vectors, solution.must_be_used, (names.rows, names.columns))
         if settled is not None:
             return settled

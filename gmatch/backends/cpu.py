@@ -183,12 +183,6 @@ def has_negative_within(costs: DenseCosts, bound: float) -> bool:
     return found
 
 
-def is_only_optimum(costs: DenseCosts, vectors: Vectors, must_be_used: Any) -> bool:
-    """Whether no other assignment is as cheap as this one, by a pass over the costs. A limit may leave rows free."""
-    only: bool = _native.is_only_optimum(*_arguments(costs), *vectors, must_be_used)
-    return only
-
-
 def settle_ties(costs: DenseCosts, vectors: Vectors, must_be_used: Any, names: tuple[Any, Any]) -> int | None:
     """Makes a cheapest assignment the one that the rule names (see assignment/ties.py), by lists of tied pairs.
 

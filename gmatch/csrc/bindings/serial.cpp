@@ -53,28 +53,6 @@ nb::dict assign_core_jv(AnyMatrix costs, const std::string& stored, bool maximiz
   return report;
 }
 
-// Whether no other assignment is as cheap as this one, which is complete. Only assignments that use the columns that must be
-// used count. A pair above the limit is no pair.
-template <class Dual>
-bool is_only_optimum_of(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit,
-                        Array<Vertex> row_match, Array<Vertex> col_match, Array<Dual> u, Array<Dual> v,
-                        std::optional<Array<const bool>> must_be_used) {
-  std::vector<bool> must;
-  if (must_be_used) must.assign(must_be_used->data(), must_be_used->data() + must_be_used->shape(0));
-  return with_stored<Dual>(stored, [&](auto entry) {
-    using Stored = decltype(entry);
-    const auto problem = dense_costs<Stored>(costs, maximize, limit);
-    const ShortestPathResult<Dual> result{u.data(), v.data(), row_match.data(), col_match.data()};
-    const OthersMayRun others_may_run;
-    if constexpr (!IS_NARROW<Stored>) {
-      if (problem.column_stride == 1) return is_only_optimum(problem, result, must);
-    }
-    DenseCosts<Stored> not_cut_off = problem;  // copies would be cut off at the limit
-    not_cut_off.limit = problem.infinite();
-    return OnlyOptimum<CopiedRows<Dual>, Dual>(CopiedRows<Dual>(not_cut_off), problem.limit, result, must).is_only();
-  });
-}
-
 template <class Dual>
 void define_shortest_paths_for(nb::module_& m) {
   m.def("assign_jv", &assign_jv<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(), "least_cost"_a,
@@ -83,9 +61,6 @@ void define_shortest_paths_for(nb::module_& m) {
   m.def("assign_core_jv", &assign_core_jv<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
         "least_cost"_a, "greatest_cost"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(),
         "v"_a.noconvert(), "has_duals"_a, "may_begin_in_matrix"_a, "threads"_a);
-  m.def("is_only_optimum", &is_only_optimum_of<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
-        "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
-        "must_be_used"_a.noconvert().none());
 }
 
 }  // namespace

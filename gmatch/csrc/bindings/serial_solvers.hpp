@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "serial/core_search.hpp"
-#include "serial/exact/only_optimum.hpp"
 #include "serial/stored_shortest_paths.hpp"
 
 // Matches all rows at the least cost, also of integers that are too far from zero for the marks of the serial method.
@@ -40,6 +39,5 @@ Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
   compiled Vertex solve_serially(const DenseCosts<Stored>&, const ShortestPathOptions<Dual>&,                     \
                                  const ShortestPathResult<Dual>&, ShortestPathCounters&);                         \
   compiled Vertex solve_by_core_or_matrix(const DenseCosts<Stored>&, const ShortestPathOptions<Dual>&, bool, int, \
-                                          const ShortestPathResult<Dual>&, CoreCounters&);                        \
-  compiled bool is_only_optimum(const DenseCosts<Stored>&, const ShortestPathResult<Dual>&, const std::vector<bool>&);
+                                          const ShortestPathResult<Dual>&, CoreCounters&);
 GMATCH_SERIAL_SOLVERS(extern template)

@@ -134,7 +134,10 @@ PyObject* lap_by_short_way(PyObject* parts, PyObject* const* arguments, Py_ssize
     return made_by([&] { return SmallSolver(solver).solve(options.cost_limit, options.costs); });
   }
   if (!is_array && !is_sequence_of_arrays(options.costs, array)) Py_RETURN_NONE;
-  return made_by([&] { return SmallBatchSolver(PyTuple_GetItem(parts, 2)).solve(options, SmallSolver(solver).maximize); });
+  const SmallSolver of_one(solver);
+  return made_by([&] {
+    return SmallBatchSolver(PyTuple_GetItem(parts, 2)).solve(options, of_one.maximize, of_one.deterministic);
+  });
 }
 
 // `lap`: the short way for small arrays and sparse matrices, in front of a function of Python for all other calls.

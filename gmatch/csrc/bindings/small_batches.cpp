@@ -182,27 +182,26 @@ nb::object solve_batch(const BatchMemory& memory, const SmallCall& call, nb::han
 // The answers of a small solver for a batch: the cells of all problems; for each the word where its cells begin, its rows,
 // columns, pairs and duals in tiers, if it has any; the type of the costs, and the number of threads. None if a problem needs
 // another way.
-nb::object lap_small_batch(nb::handle costs, bool maximize, nb::handle cost_limit, nb::handle most_threads) {
+nb::object lap_small_batch(nb::handle costs, bool maximize, bool deterministic, nb::handle cost_limit, nb::handle most_threads) {
   SmallLimit limit;
   const bool has_limit = !cost_limit.is_none();
   if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
   const BatchMemory memory(costs);
   if (!memory.is_small()) return nb::none();
-  return solve_batch(memory, {maximize, true, has_limit ? &limit : nullptr}, most_threads);
+  return solve_batch(memory, {maximize, true, has_limit ? &limit : nullptr, deterministic}, most_threads);
 }
 
 }  // namespace
 
-nb::object SmallBatchSolver::solve(const SmallOptions& options, bool maximize) const {
+nb::object SmallBatchSolver::solve(const SmallOptions& options, bool maximize, bool deterministic) const {
   const nb::handle make_field_of_one = PyTuple_GetItem(makers.ptr(), options.bits);
-  if (make_field_of_one.is_none()) return nb::none();
   SmallLimit limit;
   const bool has_limit = options.cost_limit != nullptr;
   if (has_limit && !read_limit(options.cost_limit, &limit)) return nb::none();
   const BatchMemory memory(options.costs);
   if (!memory.is_small() || memory.looks_like_points()) return nb::none();
   const nb::handle threads = options.threads == nullptr || options.threads == Py_None ? most_threads : options.threads;
-  const nb::object found = solve_batch(memory, {maximize, true, has_limit ? &limit : nullptr}, threads);
+  const nb::object found = solve_batch(memory, {maximize, true, has_limit ? &limit : nullptr, deterministic}, threads);
   if (found.is_none()) return found;
   const nb::object made = items(found, make_field_of_one, maximize, has_limit ? nb::handle(options.cost_limit) : Py_None);
   const nb::object batch = later_result(kind, make_field, nb::none(), nb::make_tuple(made), nullptr);
@@ -261,7 +260,8 @@ nb::list results_of_small_batch(nb::handle kind, nb::handle make_field, nb::hand
 }  // namespace
 
 void define_small_batches(nb::module_& m) {
-  m.def("lap_small_batch", &lap_small_batch, "costs"_a, "maximize"_a, "cost_limit"_a.none(), "most_threads"_a);
+  m.def("lap_small_batch", &lap_small_batch, "costs"_a, "maximize"_a, "deterministic"_a, "cost_limit"_a.none(),
+        "most_threads"_a);
   m.def("pairs_of_small_batch", &pairs_of_small_batch);
   m.def("result_of_small_batch", &result_of_small_batch);
   m.def("results_of_small_batch", &results_of_small_batch);

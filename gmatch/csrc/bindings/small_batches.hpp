@@ -16,5 +16,5 @@ struct SmallBatchSolver {
         most_threads(PyTuple_GetItem(parts, 4)) {}
 
   // Returns None also if Python must warn the user.
-  nb::object solve(const SmallOptions& options, bool maximize) const;
+  nb::object solve(const SmallOptions& options, bool maximize, bool deterministic) const;
 };

@@ -9,7 +9,7 @@
 #include "bindings/tiers.hpp"
 #include "costs/magnitudes.hpp"
 #include "serial/exact/exact_optimum.hpp"
-#include "serial/exact/named_optimum.hpp"
+#include "serial/exact/named_rows.hpp"
 #include "serial/exact/two_parts.hpp"
 
 namespace {
@@ -57,11 +57,17 @@ bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& 
   });
 }
 
-template <class Cost, class NameOf, class Dual = typename DenseCosts<Cost>::Dual>
-bool settle_ties_of(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& result, const NameOf& name_of,
-                    Count& with_choice) {
-  if (costs.maximize) return settle_ties(StoredRows<Cost, Dual, true>{costs}, result, {}, name_of, with_choice);
-  return settle_ties(StoredRows<Cost, Dual, false>{costs}, result, {}, name_of, with_choice);
+// Entries of a row lie side by side. See settle_ties_of in ties.cpp. Rows have ways out if the costs are sparse.
+template <class Cost, class Dual = typename DenseCosts<Cost>::Dual>
+bool settle_ties_of(const DenseCosts<Cost>& costs, bool has_ways_out, const ShortestPathResult<Dual>& result,
+                    const PairNames& names, Count& with_choice) {
+  const auto settle = [&](auto rows) {
+    if (has_ways_out || !(costs.limit < costs.infinite())) {
+      return settle_ties(rows, result, {}, names, with_choice, costs.limit);
+    }
+    return settle_ties_cut_off(rows, CopiedRows<Dual>(costs), costs.limit, result, names, with_choice);
+  };
+  return costs.maximize ? settle(StoredRows<Cost, Dual, true>{costs}) : settle(StoredRows<Cost, Dual, false>{costs});
 }
 
 }  // namespace
@@ -80,20 +86,18 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
   SmallCells<Dual> found(cells, rows, columns);
   ShortestPathCounters counted{};
   const ShortestPathResult<Dual> result = found.result(transposed);
-  const auto name_of = [=](Vertex row, Vertex column) -> Count {
-    return transposed ? Count{column} * columns + row : Count{row} * columns + column;
-  };
   [[maybe_unused]] constexpr Vertex DIVIDED = NONE - 1;
+  const PairNames names = call.deterministic ? PairNames::of(fewer, given.more(), columns, transposed) : PairNames{};
+  [[maybe_unused]] const bool has_limit = of_costs.limit < stored.infinite();
   Count with_choice = 0;
   const auto is_settled = [&](const DenseCosts<Cost>& costs) {
-    return !call.deterministic || is_only_optimum(costs, result) ||
-           (call.limit == nullptr && settle_ties_of(costs, result, name_of, with_choice));
+    return !call.deterministic || settle_ties_of(costs, call.has_ways_out, result, names, with_choice);
   };
   // If rounding hides which assignment is cheapest, or which ones are.
   [[maybe_unused]] const auto solve_exactly = [&](auto rows, double limit) {
     ExactOptimum<decltype(rows)> optimum(std::move(rows), limit);
     return optimum.find(result) &&
-           (!call.deterministic || (call.limit == nullptr && optimum.settle(result, name_of, with_choice)));
+           (!call.deterministic || (!has_limit && optimum.settle(result, names, with_choice)));
   };
   const auto may_hide = [&](const DenseCosts<Cost>& costs) {
     if constexpr (std::is_floating_point_v<Cost>) return !exact && hides_costs(costs, result, of_costs.lowest);
@@ -136,14 +140,12 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
       // If the largest cost is far above all others, a smaller number takes its place.
       LoweredCosts lowered;
       bool is_lowered =
-          !exact && !(of_costs.limit < costs.infinite()) && lowered.lower(costs, of_costs.lowest, of_costs.highest);
+          !exact && !has_limit && lowered.lower(costs, of_costs.lowest, of_costs.highest);
       if (call.overflows && !is_lowered && !lowered.sums_are_finite()) return false;
       const auto settle = [&](const RestRows& rests, const TierSolver& solver) {
         if (!call.deterministic) return true;
         const std::vector<bool> must = solver.must_be_used();
-        if (OnlyOptimum<RestRows, Dual>(rests, costs.infinite(), result, must).is_only()) return true;
-        if (call.limit != nullptr) return false;
-        if (settle_ties(rests, result, must, name_of, with_choice)) return true;
+        if (settle_ties(rests, result, must, names, with_choice)) return true;
         const bool may_use_all = std::none_of(must.begin(), must.end(), [](bool one) { return one; });
         return may_use_all && solve_exactly(rests, costs.infinite());
       };
@@ -172,7 +174,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
       const bool may_go = is_lowered && are_settled && lowered.sums_are_finite();
       if (may_go && !hides_costs(costs, result, of_costs.lowest)) words.clear();
       return are_settled || is_settled(costs) ||
-             (call.limit == nullptr && solve_exactly(CopiedRows<double>(costs), costs.limit));
+             (!has_limit && solve_exactly(CopiedRows<double>(costs), costs.limit));
     } else {
       return solve_as_stored(costs, options, result, counted) == fewer && is_settled(costs);
     }
@@ -181,7 +183,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
   const auto entry = [&](Vertex row, Vertex column) {
     return given.entries[row * given.stride[0] + column * given.stride[1]];
   };
-  if (of_costs.limit < stored.infinite()) found.drop_dear_pairs(rows, call.maximize, of_costs.limit, entry);
+  if (has_limit) found.drop_dear_pairs(rows, call.maximize, of_costs.limit, entry);
   found.note_pairs(rows, entry);
   found.note_counters(counted, 0, ticks() - begin);
   reinterpret_cast<SmallCounters*>(cells)->rows_with_choice = with_choice;

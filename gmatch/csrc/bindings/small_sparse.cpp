@@ -14,6 +14,7 @@
 #include "bindings/tiers.hpp"
 #include "costs/magnitudes.hpp"
 #include "costs/sparse.cuh"
+#include "serial/exact/named_rows.hpp"
 #include "serial/sparse_shortest_path.hpp"
 #include "serial/stored_matrix.hpp"
 
@@ -27,6 +28,7 @@ struct SmallSparseCall {
   Vertex rows, columns;
   bool lines_are_columns, maximize;
   const SmallLimit* limit;  // or nullptr
+  bool deterministic;
 };
 
 // The method that solved it: none, the sparse method, or the dense one.
@@ -92,7 +94,8 @@ class SmallSparseSolver {
                                     {by_columns ? 1 : call_.columns, by_columns ? call_.rows : 1}};
     const bool forbids = call_.limit != nullptr;  // then there may be pairs that are not stored
     const CostRange<Entry> same{static_cast<Entry>(range.lowest), static_cast<Entry>(range.highest), false, forbids, false};
-    if (!solve_plain(matrix, same, {call_.maximize, true, call_.limit}, IS_INTEGER, cells_, words_)) return false;
+    const SmallCall call{call_.maximize, true, call_.limit, call_.deterministic, false, true};
+    if (!solve_plain(matrix, same, call, IS_INTEGER, cells_, words_)) return false;
     if (call_.limit != nullptr && !words_.empty()) return false;  // a result with a limit has no duals in tiers
     if constexpr (!std::is_same_v<Dual, typename DenseCosts<Entry>::Dual>) make_integers();
     if (IS_INTEGER && call_.rows == call_.columns) lower_column_duals();
@@ -172,10 +175,16 @@ class SmallSparseSolver {
                          (within > 0 && std::any_of(lines.entries.begin(), lines.entries.end(), is_negative_within));
       if (hides) return false;
     }
+    Count with_choice = 0;
+    if (call_.deterministic) {
+      const PairNames names = PairNames::of(lines.num_lines, lines.num_places, call_.columns, transposed);
+      if (!settle_ties(ListedRows<Costs>{costs}, result, {}, names, with_choice)) return false;
+    }
     found.note_pairs(call_.rows, [&](Vertex row, Vertex column) {
       return transposed ? lines.entry(column, row) : lines.entry(row, column);
     });
     found.note_counters(counted, counted.start_size, ticks() - begin);
+    reinterpret_cast<SmallCounters*>(cells_)->rows_with_choice = with_choice;
     return true;
   }
 
@@ -260,14 +269,15 @@ bool read_shape(nb::handle shape, Vertex* rows, Vertex* columns) {
 struct SmallSparseSolving {
   nb::handle kind, make_field, make_field_of_laid_out;
   int storage;
-  bool maximize;
+  bool maximize, deterministic;
 
   explicit SmallSparseSolving(PyObject* parts)
       : kind(PyTuple_GetItem(parts, 0)),
         make_field(PyTuple_GetItem(parts, 1)),
         make_field_of_laid_out(PyTuple_GetItem(parts, 2)),
         storage(static_cast<int>(PyLong_AsLong(PyTuple_GetItem(parts, 3)))),
-        maximize(PyTuple_GetItem(parts, 4) == Py_True) {}
+        maximize(PyTuple_GetItem(parts, 4) == Py_True),
+        deterministic(PyTuple_GetItem(parts, 5) == Py_True) {}
 
   nb::object solve(nb::handle cost_limit, nb::handle costs) const {
     // `shape` is a property in Python, which takes 45 ns more than this attribute behind it.
@@ -279,7 +289,8 @@ struct SmallSparseSolving {
     const bool has_limit = cost_limit.is_valid(), compressed = storage != static_cast<int>(Storage::coordinates);
     SmallLimit limit;
     if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
-    SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::columns), maximize, has_limit ? &limit : nullptr};
+    SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::columns), maximize, has_limit ? &limit : nullptr,
+                         deterministic};
     if (!read_shape(attribute(costs, shape_name), &call.rows, &call.columns)) return nb::none();
     nb::object first, second;
     if (compressed) {
@@ -307,8 +318,9 @@ struct SmallSparseSolving {
 };
 
 nb::object small_sparse_solver(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, int storage,
-                               bool maximize) {
-  return small_solver_of<SmallSparseSolving>(nb::make_tuple(kind, make_field, make_field_of_laid_out, storage, maximize));
+                               bool maximize, bool deterministic) {
+  return small_solver_of<SmallSparseSolving>(
+      nb::make_tuple(kind, make_field, make_field_of_laid_out, storage, maximize, deterministic));
 }
 
 }  // namespace

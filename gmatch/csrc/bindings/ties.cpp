@@ -9,6 +9,7 @@
 #include "bindings/serial_solvers.hpp"
 #include "bindings/type_names.hpp"
 #include "serial/exact/named_optimum.hpp"
+#include "serial/exact/named_rows.hpp"
 
 namespace {
 
@@ -27,7 +28,7 @@ NamedOptimum named_optimum(const Array<const Vertex>& rows, const Array<const Ve
 bool find_choices(Array<const Vertex> rows, Array<const Vertex> columns, Array<const bool> may_leave, Array<Vertex> row_match,
                   Array<bool> is_kept) {
   const OthersMayRun others_may_run;
-  return named_optimum(rows, columns, may_leave, row_match, NamedOptimum::MARK_BITS).drop_what_is_sure(is_kept.data()) > 0;
+  return named_optimum(rows, columns, may_leave, row_match, MARK_BITS).drop_what_is_sure(is_kept.data()) > 0;
 }
 
 // Columns beyond those with names are none of the matrix.
@@ -50,13 +51,21 @@ Count settle_ties_of(AnyMatrix costs, const std::string& stored, bool maximize, 
                      Array<const Count> row_names, Array<const Count> column_names) {
   std::vector<bool> must;
   if (must_be_used) must.assign(must_be_used->data(), must_be_used->data() + must_be_used->shape(0));
-  const auto name_of = [&](Vertex row, Vertex column) { return row_names.data()[row] + column_names.data()[column]; };
+  const PairNames names{{row_names.data(), row_names.data() + row_names.shape(0)},
+                        {column_names.data(), column_names.data() + column_names.shape(0)}};
   return with_stored<Dual>(stored, [&](auto entry) {
     const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
     const ShortestPathResult<Dual> result{u.data(), v.data(), row_match.data(), col_match.data()};
     const OthersMayRun others_may_run;
     Count with_choice = 0;
-    return settle_ties(CopiedRows<Dual>(problem), result, must, name_of, with_choice) ? with_choice : Count{NONE};
+    if (problem.limit < problem.infinite()) {
+      DenseCosts<decltype(entry)> not_cut_off = problem;
+      not_cut_off.limit = problem.infinite();
+      const CopiedRows<Dual> rows(not_cut_off), cut_off(problem);
+      const bool is_settled = settle_ties_cut_off(rows, cut_off, problem.limit, result, names, with_choice);
+      return is_settled ? with_choice : Count{NONE};
+    }
+    return settle_ties(CopiedRows<Dual>(problem), result, must, names, with_choice) ? with_choice : Count{NONE};
   });
 }
 
@@ -76,5 +85,5 @@ void define_ties(nb::module_& m) {
         "row_match"_a.noconvert(), "is_kept"_a.noconvert());
   m.def("decide_by_marks", &decide_by_marks, "rows"_a.noconvert(), "columns"_a.noconvert(), "may_leave"_a.noconvert(),
         "row_match"_a.noconvert(), "row_names"_a.noconvert(), "column_names"_a.noconvert(), "first_turn"_a, "mark_bits"_a);
-  m.attr("MARK_BITS") = NamedOptimum::MARK_BITS;
+  m.attr("MARK_BITS") = MARK_BITS;
 }

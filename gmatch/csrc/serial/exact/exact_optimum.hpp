@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "serial/exact/named_optimum.hpp"
+#include "serial/exact/named_rows.hpp"
 #include "serial/rows/rows.hpp"
 
 __extension__ typedef __int128 Wide;
@@ -64,24 +64,18 @@ class ExactOptimum {
 
   // After find, without a limit: makes the solution the one that the rule for ties names, and counts the rows that had a choice.
   // False if they are too many.
-  template <class NameOf>
-  bool settle(const ShortestPathResult<double>& result, const NameOf& name_of, Count& with_choice) {
-    PairList tight;
+  bool settle(const ShortestPathResult<double>& result, const PairNames& names, Count& with_choice) {
+    TiedRows tied(num_rows_, num_columns_, result.row_match);
     for (Vertex row = 0; row < num_rows_; ++row) {
       const double* costs = scan(row);
       for (Vertex j = 0; j < num_columns_; ++j) {
-        if (is_allowed(costs[j]) && wide(costs[j]) - v_[j] == u_[row]) tight.add(row, j);
+        if (is_allowed(costs[j]) && wide(costs[j]) - v_[j] == u_[row]) tied.add(row, j);
       }
     }
-    std::vector<bool> may_leave(num_columns_, false);
-    for (Vertex j = 0; j < num_columns_; ++j) may_leave[j] = num_rows_ < num_columns_ && v_[j] == 0;
-    NamedOptimum named(num_rows_, num_columns_, std::move(tight), std::move(may_leave), result.row_match);
-    const Vertex rows = named.decide(name_of, 0);
-    if (rows == NONE) return false;
-    with_choice = rows;
-    std::fill_n(result.col_match, num_columns_, NONE);
-    for (Vertex row = 0; row < num_rows_; ++row) result.col_match[result.row_match[row]] = row;
-    return true;
+    for (Vertex j = 0; j < num_columns_; ++j) {
+      if (num_rows_ < num_columns_ && v_[j] == 0) tied.let_leave(j);
+    }
+    return NamedRows(tied, num_columns_, result.row_match).settle(names, result.col_match, with_choice);
   }
 
  private:

@@ -45,20 +45,20 @@ struct ExactSlacks {
   std::vector<Count> of_pairs, of_columns;  // [num_columns]
   Count most = 0;                           // the largest magnitude
 
-  // False if one is 2^50 or more in the unit: then costs have bits far below their duals.
-  template <class Rows>
-  bool find(const Rows& rows, const ShortestPathResult<double>& result, const PairList& pairs,
-            const std::vector<bool>& may_leave) {
+  // `given` has cost(row, column), and the duals u(row) and v(column). False if a slack is 2^50 or more in the unit: then costs
+  // have bits far below their duals.
+  template <class Costs>
+  bool find(const Costs& given, const PairList& pairs, const std::vector<bool>& may_leave) {
     const auto num_columns = static_cast<Vertex>(may_leave.size());
     int lowest = NO_BIT;
     std::vector<double> costs(pairs.size());
     for (Count k = 0; k < pairs.size(); ++k) {
-      costs[k] = rows.at(pairs.rows[k], pairs.columns[k]);
-      for (const double number : {costs[k], result.u[pairs.rows[k]], result.v[pairs.columns[k]]}) {
+      costs[k] = given.cost(pairs.rows[k], pairs.columns[k]);
+      for (const double number : {costs[k], given.u(pairs.rows[k]), given.v(pairs.columns[k])}) {
         lowest = std::min(lowest, lowest_bit(number));
       }
     }
-    for (Vertex j = 0; j < num_columns; ++j) lowest = may_leave[j] ? std::min(lowest, lowest_bit(result.v[j])) : lowest;
+    for (Vertex j = 0; j < num_columns; ++j) lowest = may_leave[j] ? std::min(lowest, lowest_bit(given.v(j))) : lowest;
     const double per_unit = std::exp2(lowest == NO_BIT ? 0 : -lowest);
     if (!std::isfinite(per_unit)) return false;
 
@@ -70,14 +70,14 @@ struct ExactSlacks {
     };
     of_pairs.resize(pairs.size());
     for (Count k = 0; k < pairs.size() && fits; ++k) {
-      const SplitDifference less_u(costs[k], result.u[pairs.rows[k]]);
-      const SplitDifference slack(less_u.rounded, result.v[pairs.columns[k]]);
+      const SplitDifference less_u(costs[k], given.u(pairs.rows[k]));
+      const SplitDifference slack(less_u.rounded, given.v(pairs.columns[k]));
       of_pairs[k] = in_units(slack.rounded) + in_units(slack.lost) + in_units(less_u.lost);
       most = std::max(most, std::abs(of_pairs[k]));
     }
     of_columns.assign(num_columns, 0);
     for (Vertex j = 0; j < num_columns && fits; ++j) {
-      if (may_leave[j]) of_columns[j] = in_units(-result.v[j]);
+      if (may_leave[j]) of_columns[j] = in_units(-given.v(j));
       most = std::max(most, std::abs(of_columns[j]));
     }
     return fits;

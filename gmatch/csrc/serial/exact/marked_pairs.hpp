@@ -4,8 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "serial/rows/lanes.hpp"
 #include "serial/sparse_shortest_path.hpp"
-#include "serial/stored_shortest_paths.hpp"
 
 // Pairs in the order of their rows, and their weights: marks or slacks, less rewards for columns that must be used. An assignment
 // of all rows exists, unless costs changed after the pairs were found.
@@ -14,7 +14,6 @@ struct MarkedPairs {
   std::vector<Count> offsets;    // [num_rows + 1]
   std::vector<Vertex> columns;   // of each pair
   std::vector<Count> weights;    // of each pair
-  double largest_sum;            // no sum of weights or duals is larger
 
   Count size() const { return static_cast<Count>(weights.size()); }
 };
@@ -30,46 +29,30 @@ struct LeastMarks {
     col_match.resize(pairs.num_columns);
     u.resize(pairs.num_rows);
     v.resize(pairs.num_columns);
-    constexpr double EXACT = 0x1p53;  // floats hold all whole numbers below
-    const bool is_dense = pairs.num_rows == pairs.num_columns &&
-                          pairs.size() >= Count{pairs.num_rows} * pairs.num_columns / DENSE_SHARE;
-    return (is_dense && pairs.largest_sum < EXACT ? find_in_matrix(pairs) : find_in_lists(pairs)) == pairs.num_rows;
-  }
-
- private:
-  // From 1 pair in 8 on, passes over rows of a square matrix are faster than lists. If columns may stay free, lists are faster
-  // whatever their length: benchmarks/log/sentinels.md, "Ties by exact slacks and in matrices".
-  static constexpr Count DENSE_SHARE = 8;
-  static constexpr double FORBIDDEN = Distance<double>::FAR;
-
-  Vertex find_in_lists(const MarkedPairs& pairs) {
     using Costs = const SparseCosts<Count, Count, Vertex>;
     Costs costs{pairs.num_rows, pairs.num_columns, pairs.offsets.data(), pairs.columns.data(), pairs.weights.data(), false};
     SparseShortestPathCounters counted{};
     SparseShortestPathSolver<Costs> solver(costs, counted);
-    return solver.solve(false, row_match.data(), col_match.data(), u.data(), v.data());
-  }
-
-  Vertex find_in_matrix(const MarkedPairs& pairs) {
-    const Vertex rows = pairs.num_rows, columns = pairs.num_columns;
-    std::vector<double> matrix(Count{rows} * columns, FORBIDDEN), row_duals(rows), column_duals(columns);
-    double least = 0, most = 0;
-    for (Vertex row = 0; row < rows; ++row) {
-      double* const entries = matrix.data() + row * Count{columns};
-      for (Count k = pairs.offsets[row]; k < pairs.offsets[row + 1]; ++k) {
-        const auto weight = static_cast<double>(pairs.weights[k]);
-        entries[pairs.columns[k]] = weight;
-        least = std::min(least, weight);
-        most = std::max(most, weight);
-      }
-    }
-    const DenseCosts<double> costs{rows, columns, matrix.data(), columns, 1, false, FORBIDDEN};
-    const ShortestPathResult<double> result{row_duals.data(), column_duals.data(), row_match.data(), col_match.data()};
-    ShortestPathCounters counted{};
-    const Vertex size = solve_as_stored(costs, {least, most, false, most}, result, counted);
-    const auto whole = [](double dual) { return std::abs(dual) < FORBIDDEN ? static_cast<Count>(dual) : 0; };
-    std::transform(row_duals.begin(), row_duals.end(), u.begin(), whole);
-    std::transform(column_duals.begin(), column_duals.end(), v.begin(), whole);
-    return size;
+    return solver.solve(false, row_match.data(), col_match.data(), u.data(), v.data()) == pairs.num_rows;
   }
 };
+
+// No sum of marks or other weights up to `most`, with rewards if there are any, is larger, nor of their duals.
+inline double largest_sum(Count most, Vertex rows, bool has_rewards) {
+  const double of_reward = has_rewards ? 2.0 * (rows + 1) : 1;
+  return (most + 1.0) * of_reward * (32 + 8.0 * rows);
+}
+
+constexpr int MARK_BITS = 20;
+
+// Marks of names by SplitMix64 (Steele, Lea, Flood 2014).
+template <class Names>
+ALWAYS_INLINE Names marks_of(const Names& names, int turn, int mark_bits) {
+  Names mixed = names + (turn + 1) * 0x9E3779B97F4A7C15ULL;
+  mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9ULL;
+  mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EBULL;
+  return (mixed ^ mixed >> 31) >> (64 - mark_bits);
+}
+inline Count mark_of(Count name, int turn, int mark_bits = MARK_BITS) {
+  return static_cast<Count>(marks_of(static_cast<unsigned long long>(name), turn, mark_bits));
+}

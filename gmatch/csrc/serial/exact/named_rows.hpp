@@ -1,0 +1,438 @@
+// named_rows.hpp: of several cheapest assignments of dense costs the one that a rule names; see gmatch/assignment/ties.py.
+//
+// Pairs that tie are bits of rows, and each component of them is solved by itself (tied_rows.hpp). The marks of a component are a
+// matrix, if that is faster than lists. If duals of floats are rounded, each component is first solved by the exact slacks of its
+// pairs, and the pairs of exactly cheapest assignments remain.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "serial/exact/exact_slacks.hpp"
+#include "serial/exact/listed_rows.hpp"
+#include "serial/exact/marked_pairs.hpp"
+#include "serial/exact/pair_names.hpp"
+#include "serial/exact/slack_scan.hpp"
+#include "serial/exact/tied_rows.hpp"
+#include "serial/rows/line_vector.hpp"
+#include "serial/shortest_path.hpp"
+#include "serial/stored_shortest_paths.hpp"
+
+class NamedRows {
+ public:
+  // `row_match` is an assignment along some of the pairs; it becomes the named one.
+  NamedRows(TiedRows& tied, Vertex num_columns, Vertex* row_match)
+      : tied_(tied), row_match_(row_match), place_(tied.numbers(num_columns)) {}
+
+  // Makes the assignment the named one, and counts the rows that had a choice. False if they are too many for sums of marks.
+  bool settle(const PairNames& names, Vertex* col_match, Count& with_choice) {
+    const Vertex rows = decide(names);
+    if (rows == NONE) return false;
+    with_choice = rows;
+    std::fill_n(col_match, place_.size(), NONE);
+    for (Vertex row = 0; row < tied_.num_rows(); ++row) col_match[row_match_[row]] = row;
+    return true;
+  }
+
+  // Returns how many rows had a choice; NONE if they are too many.
+  Vertex decide(const PairNames& names) {
+    constexpr Count MOST = (Count{1} << MARK_BITS) - 1;
+    Vertex with_choice = 0;
+    for (int turn = 0;; ++turn) {
+      const Vertex rows = tied_.drop_what_is_sure();
+      if (turn == 0) with_choice = rows;
+      for (Vertex k = 0; k < tied_.num_components(); ++k) {
+        const TiedRows::Component component = tied_.component(k);
+        if (!has_room(component, MOST)) return NONE;
+        if (!take_least(component, MarkWeights(names, turn), [](Vertex) { return 0; }, MOST)) return with_choice;
+      }
+      if (rows == 0) return with_choice;
+    }
+  }
+
+  // After drop_what_is_sure: makes the part of a component an exactly cheapest one, and keeps the pairs of exactly cheapest ones.
+  // False if the exact slacks need more bits, or if the costs have changed.
+  template <class Costs>
+  bool take_cheapest(const Costs& costs, const TiedRows::Component& component) {
+    PairList pairs;
+    std::vector<bool> may_leave(place_.size());
+    for (const Vertex* row = component.rows; row != component.end; ++row) {
+      tied_.pairs().each_in(*row, [&](Vertex column) { pairs.add(*row, column); });
+    }
+    for (const Vertex column : component.columns) may_leave[column] = component.has_free && tied_.may_leave(column);
+    ExactSlacks slacks;
+    if (!slacks.find(costs, pairs, may_leave) || !has_room(component, slacks.most)) return false;
+    const Count* next = slacks.of_pairs.data();
+    return take_least(
+        component, [&](Vertex, Vertex) { return *next++; }, [&](Vertex column) { return slacks.of_columns[column]; },
+        slacks.most);
+  }
+
+ private:
+  static constexpr double FORBIDDEN = Distance<double>::FAR;
+
+  static bool has_room(const TiedRows::Component& component, Count most) {
+    constexpr double MOST = 1LL << 61;
+    return largest_sum(most, component.num_rows(), component.has_free) < MOST;
+  }
+
+  // Takes pairs of the least weight, and keeps the pairs of this component that assignments of the least weight may use. Weights
+  // are asked for in the order of rows and columns. A column that stays free costs leave_cost_of(column). A column that must be
+  // used is worth more than all weights. No weight and no cost of leaving is above `most` in magnitude. False if there is no
+  // assignment along the pairs, which may happen if costs changed after the pairs were listed.
+  template <class WeightOf, class LeaveCostOf>
+  bool take_least(const TiedRows::Component& component, const WeightOf& weight_of, const LeaveCostOf& leave_cost_of, Count most) {
+    const Vertex rows = component.num_rows(), columns = component.num_columns();
+    ShortVector<Count> rewards(columns, 0, tied_.memory());
+    bool has_rewards = false;
+    for (Vertex j = 0; j < columns; ++j) {
+      const Vertex column = component.columns[j];
+      place_[column] = j;
+      if (rows == columns) continue;
+      rewards[j] = tied_.may_leave(column) ? leave_cost_of(column) : 2 * (most + 1) * (rows + 1);
+      has_rewards = has_rewards || rewards[j] != 0;
+    }
+    Count size = 0;
+    for (const Vertex* row = component.rows; row != component.end; ++row) size += tied_.pairs().size_of(*row);
+    const double sum = largest_sum(most, rows, has_rewards);
+    if (is_for_matrix(rows, columns, size, has_rewards, sum)) {
+      return take_least_in_matrix(component, weight_of, static_cast<double>(most));
+    }
+    return take_least_in_lists(component, size, [&](Vertex row, Vertex column) {
+      return weight_of(row, column) - rewards[place_[column]];
+    });
+  }
+
+  template <class WeightOf>
+  bool take_least_in_matrix(const TiedRows::Component& component, const WeightOf& weight_of, double most) {
+    using Scan = PricingScan<double, double, false, true>;
+    const Vertex rows = component.num_rows(), columns = component.num_columns();
+    LineVector<double> matrix(Count{rows} * columns), u(rows), v(columns);
+    write_weights(component, weight_of, matrix.data());
+    ShortVector<Vertex> row_match = tied_.numbers(rows), col_match = tied_.numbers(columns), listed = tied_.numbers(columns);
+    const DenseCosts<double> costs{rows, columns, matrix.data(), columns, 1, false, FORBIDDEN};
+    ShortestPathCounters counted{};
+    const ShortestPathResult<double> result{u.data(), v.data(), row_match.data(), col_match.data()};
+    if (solve_as_stored(costs, {-most, most, false, most}, result, counted) < rows) return false;
+    ShortVector<Marks> marks(columns / Scan::WORD + 1, 0, tied_.memory());
+    for (Vertex i = 0; i < rows; ++i) {
+      const Vertex row = component.rows[i];
+      tied_.clear(row);
+      const double* const entries = matrix.data() + i * Count{columns};
+      const Vertex size = Scan::list_least(entries, v.data(), columns, u[i], marks.data(), listed.data());
+      for (Vertex k = 0; k < size; ++k) tied_.add(row, component.columns[listed[k]]);
+      row_match_[row] = component.columns[row_match[i]];
+    }
+    for (Vertex j = 0; j < columns; ++j) {
+      if (v[j] != 0) tied_.forbid_leaving(component.columns[j]);  // all these assignments use it
+    }
+    return true;
+  }
+
+  // Writes the weights of a component, row by row; FORBIDDEN for pairs that do not tie. Marks of a whole row are made in
+  // registers, unless the component has few of the columns: rows that are doubled make components of 2 columns.
+  template <class WeightOf>
+  void write_weights(const TiedRows::Component& component, const WeightOf& weight_of, double* entries) const {
+    // From 1 column in 8 on: a mark takes 0.3 ns in registers, and 3 ns by itself.
+    constexpr Vertex FEW = 8;
+    const BitRows& pairs = tied_.pairs();
+    const Vertex columns = component.num_columns(), width = pairs.num_columns();
+    const bool has_all = columns == width;
+    LineVector<double> of_row(has_all || columns < width / FEW ? 0 : width);
+    for (const Vertex* row = component.rows; row != component.end; ++row, entries += columns) {
+      if constexpr (std::is_same_v<WeightOf, MarkWeights>) {
+        if (columns >= width / FEW) {
+          weight_of.write(*row, width, pairs.row(*row), FORBIDDEN, has_all ? entries : of_row.data());
+          for (Vertex j = 0; j < columns && !has_all; ++j) entries[j] = of_row[component.columns[j]];
+          continue;
+        }
+      }
+      std::fill_n(entries, columns, FORBIDDEN);
+      pairs.each_in(*row, [&](Vertex column) { entries[place_[column]] = static_cast<double>(weight_of(*row, column)); });
+    }
+  }
+
+  template <class WeightOf>
+  bool take_least_in_lists(const TiedRows::Component& component, Count size, const WeightOf& weight_of) {
+    const Vertex rows = component.num_rows(), columns = component.num_columns();
+    MarkedPairs marked{rows, columns, {0}, {}, {}};
+    marked.columns.reserve(size);
+    marked.weights.reserve(size);
+    for (const Vertex* row = component.rows; row != component.end; ++row) {
+      tied_.pairs().each_in(*row, [&](Vertex column) {
+        marked.columns.push_back(place_[column]);
+        marked.weights.push_back(weight_of(*row, column));
+      });
+      marked.offsets.push_back(marked.size());
+    }
+    LeastMarks found;
+    if (!found.find(marked)) return false;
+    for (Vertex i = 0; i < rows; ++i) {
+      const Vertex row = component.rows[i];
+      tied_.clear(row);
+      for (Count k = marked.offsets[i]; k < marked.offsets[i + 1]; ++k) {
+        if (marked.weights[k] == found.u[i] + found.v[marked.columns[k]]) tied_.add(row, component.columns[marked.columns[k]]);
+      }
+      row_match_[row] = component.columns[found.row_match[i]];
+    }
+    for (Vertex j = 0; j < columns; ++j) {
+      if (found.v[j] != 0) tied_.forbid_leaving(component.columns[j]);
+    }
+    return true;
+  }
+
+  // From 1 pair in 8 on, passes over rows of a matrix are faster than lists, except with rewards: benchmarks/log/ties.md, "Ties
+  // as bits of rows, marks in a matrix", and benchmarks/log/sentinels.md, "Ties by exact slacks and in matrices".
+  static bool is_for_matrix(Vertex rows, Vertex columns, Count size, bool has_rewards, double largest_sum) {
+    constexpr double EXACT = 0x1p53;  // floats hold all whole numbers below
+    constexpr Count DENSE_SHARE = 8;
+    return !has_rewards && largest_sum < EXACT && size >= Count{rows} * columns / DENSE_SHARE;
+  }
+
+  TiedRows& tied_;
+  Vertex* const row_match_;     // [num_rows]
+  ShortVector<Vertex> place_;  // [num_columns] in the component that is solved
+};
+
+// Pairs along which a rounded assignment is cheapest, and others whose slack is as small. With a limit each row has a way out at
+// the limit, which is a column of its own behind the others. A pair above the limit is none, and its row is out.
+//
+// Duals of floats are rounded. Add up the slacks of the pairs and of the free columns, and how far the least slack of each row
+// lies below 0. Each pair of another cheapest assignment has less slack than this sum.
+template <class Rows, class Dual>
+class NearRows {
+ public:
+  // More pairs than this are not marked here: a core solves them faster.
+  static constexpr Count MOST_LISTED = 1 << 22;
+
+  NearRows(Rows rows, Dual limit, const ShortestPathResult<Dual>& result, std::vector<bool> must_be_used)
+      : num_rows_(rows.num_rows()),
+        num_columns_(rows.num_columns()),
+        limit_(limit),
+        width_(num_columns_ + (has_limit() ? num_rows_ : 0)),
+        rows_(std::move(rows)),
+        result_(result),
+        must_be_used_(std::move(must_be_used)),
+        row_match_(result.row_match, result.row_match + num_rows_),
+        tied_(num_rows_, width_, row_match_.data()),
+        is_used_(width_, 0, tied_.memory()),
+        tight_(IS_INTEGER ? 1 : num_rows_, width_, tied_.memory()) {}
+
+  // False if the duals do not prove the pairs the cheapest, or if more than MOST_LISTED are near.
+  bool find() {
+    for (Vertex row = 0; row < num_rows_ && has_limit(); ++row) {
+      if (cost(row, row_match_[row]) > limit_) row_match_[row] = num_columns_ + row;
+    }
+    find_who_is_used();
+    if (IS_INTEGER) return find_who_may_leave() && find_all_near_pairs();
+    // If the duals fit the pairs exactly, most often no slack is below 0. Then no rounding has to be allowed for.
+    if (fits_exactly() && find_who_may_leave() && find_all_near_pairs()) return true;
+    find_reach();
+    all_are_tight_ = true;
+    return reach_ < beyond_all(Dual{}) && find_who_may_leave() && find_all_near_pairs();
+  }
+
+  // After find: whether no row has a choice, even among the near pairs.
+  bool is_only() { return tied_.drop_what_is_sure() == 0; }
+
+  // After find: whether pairs at the limit or above may be as cheap as others.
+  bool has_near_way_out() const { return has_near_way_out_; }
+
+  // After find: makes the assignment the one that the rule names, and counts the rows that had a choice. False if rounding hides
+  // which assignments are cheapest. Rows that take a way out become free.
+  bool settle(const PairNames& names, Count& with_choice) {
+    NamedRows named(tied_, width_, row_match_.data());
+    if constexpr (!IS_INTEGER) {
+      // A pair whose slack is 0 only up to rounding is most often on no cycle, and goes.
+      if (!all_are_tight_) {
+        tied_.drop_what_is_sure();
+        for (Vertex k = 0; k < tied_.num_components(); ++k) {
+          const TiedRows::Component component = tied_.component(k);
+          if (!is_tight(component) && !named.take_cheapest(*this, component)) return false;
+        }
+      }
+    }
+    ShortVector<Vertex> col_match = tied_.numbers(width_);
+    if (!named.settle(names, col_match.data(), with_choice)) return false;
+    std::copy_n(col_match.data(), num_columns_, result_.col_match);
+    for (Vertex row = 0; row < num_rows_; ++row) result_.row_match[row] = row_match_[row] < num_columns_ ? row_match_[row] : NONE;
+    return true;
+  }
+
+  // What a pair or a way out costs, and the duals: for ExactSlacks.
+  Dual cost(Vertex row, Vertex column) const {
+    return column < num_columns_ ? static_cast<Dual>(rows_.at(row, column)) : limit_;
+  }
+  Dual u(Vertex row) const { return result_.u[row]; }
+  Dual v(Vertex column) const { return column < num_columns_ ? result_.v[column] : Dual{0}; }
+
+ private:
+  static constexpr bool IS_INTEGER = std::numeric_limits<Dual>::is_integer;
+
+  bool has_limit() const { return limit_ < beyond_all(Dual{}); }
+  static Dual magnitude(Dual number) { return number < 0 ? -number : number; }
+
+  void find_who_is_used() {
+    for (const Vertex column : row_match_) is_used_[column] = 1;
+  }
+
+  bool fits_exactly() const {
+    if constexpr (!IS_INTEGER) {
+      for (Vertex row = 0; row < num_rows_; ++row) {
+        const Vertex column = row_match_[row];
+        if (!SplitSlack<1>(cost(row, column), u(row), v(column)).is_zero() || u(row) > limit_) return false;
+      }
+      for (Vertex j = 0; j < num_columns_ && num_rows_ < width_; ++j) {
+        if (!must_be_used(j) && (is_used_[j] ? v(j) > 0 : v(j) != 0)) return false;
+      }
+    }
+    return true;
+  }
+
+  // The sum of the slacks of the assignment, and the error that other slacks may have in all. Both are 0 for integers.
+  void find_reach() {
+    if constexpr (!IS_INTEGER) {
+      constexpr double EPSILON = std::numeric_limits<double>::epsilon(), MORE = 1.001;
+      Dual scale = has_limit() ? magnitude(limit_) : 0;
+      for (Vertex j = 0; j < num_columns_; ++j) scale = std::max(scale, magnitude(result_.v[j]));
+      for (Vertex row = 0; row < num_rows_; ++row) {
+        const Vertex column = row_match_[row];
+        scale = std::max(scale, magnitude(u(row)));
+        lost_ += magnitude((cost(row, column) - u(row)) - v(column));
+        if (has_limit()) lost_ += std::max(u(row) - limit_, 0.0);
+      }
+      for (Vertex j = 0; j < num_columns_ && num_rows_ < width_; ++j) {
+        if (must_be_used(j)) continue;
+        lost_ += is_used_[j] ? std::max(result_.v[j], 0.0) : magnitude(result_.v[j]);
+      }
+      lost_ = MORE * lost_ + 8 * EPSILON * (Count{num_rows_} + num_columns_) * scale;
+      reach_ = 8 * lost_;
+      rounding_ = 8 * EPSILON * (scale + reach_);
+    }
+  }
+
+  bool must_be_used(Vertex column) const { return !must_be_used_.empty() && must_be_used_[column]; }
+
+  // False if v of integers are no proof.
+  bool find_who_may_leave() {
+    for (Vertex j = 0; j < width_ && num_rows_ < width_; ++j) {
+      if (j < num_columns_ && must_be_used(j)) continue;
+      if (IS_INTEGER && v(j) > 0) return false;
+      if (-v(j) > reach_) continue;
+      tied_.let_leave(j);
+      all_are_tight_ = all_are_tight_ && v(j) == 0;
+    }
+    return true;
+  }
+
+  bool find_all_near_pairs() {
+    Dual below = 0;
+    Count size = 0;
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      below -= std::min(find_near_pairs(row), Dual{0});
+      size += tied_.pairs().size_of(row);
+      if (!tied_.pairs().has(row, row_match_[row]) || size > MOST_LISTED) return false;
+      if (lost_ + below > reach_ || (reach_ == 0 && !all_are_tight_)) return false;
+    }
+    return true;
+  }
+
+  // Marks the near pairs of a row. Returns its least slack, if that is below 0.
+  Dual find_near_pairs(Vertex row) {
+    poll_.spend(num_columns_);
+    Marks *const near = tied_.of_row(row), *const tight = tight_.row(IS_INTEGER ? 0 : row);
+    Dual least = 0;
+    if constexpr (AreListed<Rows>::value) {
+      least = find_listed_near_pairs(row);
+    } else if constexpr (IS_INTEGER) {
+      using Scan = PricingScan<typename Rows::Entry, Dual, Rows::Scan::IS_NEGATED, true>;
+      Scan::template mark<true>(rows_.entries(row), result_.v, num_columns_, u(row), near);
+    } else {
+      using Scan = SlackScan<typename Rows::Entry, Rows::Scan::IS_NEGATED>;
+      const double most = u(row) + (reach_ + 2 * rounding_);
+      least = Scan::mark({rows_.entries(row), result_.v, num_columns_, u(row), most}, reach_ + rounding_, near, tight);
+    }
+    if (has_limit() && limit_ - u(row) <= 2 * (reach_ + rounding_)) {  // else no near pair is above the limit
+      tied_.pairs().each_in(row, [&](Vertex column) {
+        if (cost(row, column) > limit_) tied_.remove(row, column);
+      });
+      if (limit_ - u(row) <= reach_) {
+        tied_.add(row, num_columns_ + row);
+        has_near_way_out_ = true;
+        if (!IS_INTEGER && limit_ == u(row)) tight_.set(row, num_columns_ + row);
+      }
+    }
+    if constexpr (!IS_INTEGER) {
+      for (Vertex word = 0; word < tight_.words() && all_are_tight_; ++word) all_are_tight_ = (near[word] & ~tight[word]) == 0;
+    }
+    return least;
+  }
+
+  Dual find_listed_near_pairs(Vertex row) {
+    const auto& costs = rows_.costs;
+    Dual least = 0;
+    for (Count edge = costs.begin(row); edge < costs.end(row); ++edge) {
+      const Vertex column = costs.column(edge);
+      if constexpr (IS_INTEGER) {
+        if (costs.at(edge) == u(row) + v(column)) tied_.add(row, column);
+      } else {
+        const SplitSlack<1> slack(costs.at(edge), u(row), v(column));
+        if (slack.rounded <= reach_ + rounding_) tied_.add(row, column);
+        if (slack.is_zero()) tight_.set(row, column);
+        least = std::min(least, slack.rounded);
+      }
+    }
+    return least;
+  }
+
+  bool is_tight(const TiedRows::Component& component) const {
+    for (const Vertex* row = component.rows; row != component.end; ++row) {
+      for (Vertex word = 0; word < tight_.words(); ++word) {
+        if ((tied_.pairs().row(*row)[word] & ~tight_.row(*row)[word]) != 0) return false;
+      }
+    }
+    return !component.has_free || std::all_of(component.columns.begin(), component.columns.end(), [&](Vertex column) {
+             return v(column) == 0 || !tied_.may_leave(column);
+           });
+  }
+
+  const Vertex num_rows_, num_columns_;
+  const Dual limit_;
+  const Vertex width_;  // columns, and ways out
+  Rows rows_;
+  const ShortestPathResult<Dual>& result_;
+  const std::vector<bool> must_be_used_;  // [num_columns], or none
+  std::vector<Vertex> row_match_;          // [num_rows]
+  TiedRows tied_;
+  ShortVector<char> is_used_;  // [width]
+  BitRows tight_;  // of floats: the pairs whose slack is exactly 0
+  bool has_near_way_out_ = false;
+  bool all_are_tight_ = true;  // with v = 0 of all columns that may stay free
+  Dual lost_ = 0, reach_ = 0, rounding_ = 0;
+  Poll poll_;
+};
+
+// Makes a cheapest assignment the one that the rule names, and counts the rows that had a choice. False if its duals do not tell
+// which assignments are as cheap. Pairs that tie only up to rounding are no choice, since other duals may leave them out.
+// `must_be_used` names the columns that must be used; it may be empty.
+template <class Rows, class Dual>
+bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used,
+                 const PairNames& names, Count& with_choice, Dual limit = beyond_all(Dual{})) {
+  NearRows<Rows, Dual> near(std::move(rows), limit, result, must_be_used);
+  return near.find() && near.settle(names, with_choice);
+}
+
+// As settle_ties, for costs that are cut off at the limit, as `cut_off` are. Pairs above the limit have names, too. If they are
+// the only other ones, no row has a choice.
+template <class Rows, class CutOff, class Dual>
+bool settle_ties_cut_off(Rows rows, CutOff cut_off, Dual limit, const ShortestPathResult<Dual>& result, const PairNames& names,
+                         Count& with_choice) {
+  NearRows<Rows, Dual> near(std::move(rows), limit, result, {});
+  if (near.find()) {
+    if (!near.has_near_way_out()) return near.settle(names, with_choice);
+    if (near.is_only()) return true;
+  }
+  return settle_ties(std::move(cut_off), result, {}, names, with_choice);
+}
