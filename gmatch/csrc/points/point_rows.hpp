@@ -4,11 +4,14 @@
 //   PointRows   what pairs cost, to the bit as metrics.hpp states it; of the problem itself, or doubled into a square one
 //   BoundRows   bounds of that from below, from products of float32: for solvers that compute what few pairs cost
 //
-// A row of 6,000 points of 16 coordinates takes 8 us, twice as long as to read it from memory.
+// A row of 6,000 points of 16 coordinates takes 8 us, twice as long as to read it from memory. So rows that were computed are
+// kept, as long as they take a bounded number of bytes.
 #pragma once
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
+#include <thread>
 #include <vector>
 
 #include "points/rows.hpp"
@@ -85,39 +88,66 @@ struct PairCosts {
   }
 };
 
-// Rows that were computed last. A row that follows the row asked for last is computed together with the rows after it: then the
-// other cloud is read from memory once for several rows.
-class LastRows {
+// Rows that were computed, the last ones of them. A row that follows the row asked for last is computed together with the rows
+// after it: then the other cloud is read from memory once for several rows.
+class KeptRows {
  public:
-  LastRows(Vertex num_rows, Vertex width)
+  // Keeps at most `kept` rows.
+  KeptRows(Vertex num_rows, Vertex width, Vertex kept)
       : num_rows_(num_rows),
         width_(width),
-        rows_(KEPT * Count{width}, std::numeric_limits<double>::infinity()),
-        in_(KEPT, NONE) {}
+        kept_(std::min(std::max(kept, FEWEST), std::max(num_rows, FEWEST))),
+        rows_(Count{kept_} * width),
+        in_(kept_, NONE) {}
+  static Vertex fitting(Count bytes, Vertex width) {
+    return static_cast<Vertex>(std::min<Count>(bytes / (Count{sizeof(double)} * width), 1 << 30));
+  }
 
   // fill(first, number, to): rows that follow one another, `width` apart.
   template <class Fill>
   const double* find(Vertex row, const Fill& fill) {
-    double* const here = rows_.data() + row % KEPT * Count{width_};
+    const Vertex place = row % kept_;
+    double* const here = rows_.data() + place * Count{width_};
     const bool follows = row == last_ + 1;
     last_ = row;
-    if (in_[row % KEPT] == row) return here;
-    const Vertex first = row % KEPT;
-    const Vertex number = follows ? std::min({TOGETHER, KEPT - first, num_rows_ - row}) : 1;
+    if (in_[place] == row) return here;
+    const Vertex number = follows ? std::min({TOGETHER, kept_ - place, num_rows_ - row}) : 1;
     fill(row, number, here);
-    for (Vertex k = 0; k < number; ++k) in_[first + k] = row + k;
+    for (Vertex k = 0; k < number; ++k) in_[place + k] = row + k;
     return here;
   }
-  Count width() const { return width_; }
+  static constexpr Vertex FEWEST = 2 * ROWS_KEPT;  // ROWS_KEPT of them stay while another ROWS_KEPT are asked for
 
  private:
-  // Rows that are computed together, and rows that are kept: ROWS_KEPT of them stay while another ROWS_KEPT are asked for.
-  static constexpr Vertex TOGETHER = 4, KEPT = 2 * ROWS_KEPT;
+  static constexpr Vertex TOGETHER = 4;  // rows that are computed together
 
-  Vertex num_rows_, width_;
-  LineVector<double> rows_;
-  std::vector<Vertex> in_;  // which row lies there
+  Vertex num_rows_, width_, kept_;
+  LineVector<double> rows_;  // pages of memory are taken when rows are written
+  std::vector<Vertex> in_;   // which row lies there
   Vertex last_ = NONE - 1;
+};
+
+// Rows that the copies of an object share. Other threads than the one that made the object keep rows of their own.
+class SharedRows {
+ public:
+  SharedRows(Vertex num_rows, Vertex width)
+      : owner_(std::this_thread::get_id()),
+        shared_(std::make_shared<KeptRows>(num_rows, width, KeptRows::fitting(SHARED, width))),
+        own_(num_rows, width, 0) {}
+
+  template <class Fill>
+  const double* find(Vertex row, const Fill& fill) {
+    return (std::this_thread::get_id() == owner_ ? *shared_ : own_).find(row, fill);
+  }
+
+ private:
+  // Bytes of rows. To read a row of 16 coordinates from memory takes half of the time that computing it takes, and a row of 64
+  // coordinates a seventh: benchmarks/log/points.md, "One core searches rows of points".
+  static constexpr Count SHARED = 1 << 28;
+
+  std::thread::id owner_;
+  std::shared_ptr<KeptRows> shared_;
+  KeptRows own_;
 };
 
 // As the serial solvers ask for rows: see serial/rows/rows.hpp.
@@ -131,16 +161,14 @@ class PointRows {
   using Work = double;
   using Scan = RowScan<double, double, false>;
 
-  explicit PointRows(const PairCosts& costs)
-      : costs_(costs), n_(costs.x->number), m_(costs.y->number), doubled_(false), own_(0), last_(num_rows(), width()) {}
-  PointRows(const PairCosts& costs, double own)
-      : costs_(costs), n_(costs.x->number), m_(costs.y->number), doubled_(true), own_(own), last_(num_rows(), width()) {}
+  explicit PointRows(const PairCosts& costs) : PointRows(costs, false, 0) {}
+  PointRows(const PairCosts& costs, double own) : PointRows(costs, true, own) {}
 
   Vertex num_rows() const { return doubled_ ? n_ + m_ : n_; }
   Vertex num_columns() const { return doubled_ ? n_ + m_ : m_; }
   Vertex width() const { return std::max(num_columns(), Scan::FEWEST_COLUMNS); }
   const Entry* entries(Vertex row) {
-    return last_.find(row, [&](Vertex first, Vertex number, double* to) { fill(first, number, to); });
+    return kept_.find(row, [&](Vertex first, Vertex number, double* to) { fill(first, number, to); });
   }
   double at(Vertex row, Vertex column) const {
     const bool is_copy = row >= n_, in_copies = column >= m_;
@@ -153,12 +181,22 @@ class PointRows {
  private:
   static constexpr double FAR = std::numeric_limits<double>::infinity();
 
+  PointRows(const PairCosts& costs, bool doubled, double own)
+      : costs_(costs),
+        n_(costs.x->number),
+        m_(costs.y->number),
+        doubled_(doubled),
+        own_(own),
+        kept_(num_rows(), width()) {}
+
   void fill(Vertex first, Vertex number, double* to) const {
+    const Count stride = width();
     const Vertex rows = std::clamp(n_ - first, 0, number);
-    if (rows > 0) costs_.fill_from(false, first, rows, to, last_.width());
-    if (rows < number) costs_.fill_from(true, first + rows - n_, number - rows, to + rows * last_.width() + m_, last_.width());
+    for (Vertex k = 0; k < number; ++k) std::fill(to + k * stride + num_columns(), to + (k + 1) * stride, FAR);
+    if (rows > 0) costs_.fill_from(false, first, rows, to, stride);
+    if (rows < number) costs_.fill_from(true, first + rows - n_, number - rows, to + rows * stride + m_, stride);
     for (Vertex k = 0; doubled_ && k < number; ++k) {
-      double* const here = to + k * last_.width();
+      double* const here = to + k * stride;
       if (k < rows) std::fill_n(here + m_, n_, FAR), here[m_ + first + k] = own_;
       else std::fill_n(here, m_, FAR), here[first + k - n_] = 0;
     }
@@ -168,7 +206,7 @@ class PointRows {
   Vertex n_, m_;
   bool doubled_;
   double own_;
-  LastRows last_;
+  SharedRows kept_;
 };
 
 // Products of float32 whose sums, with a number for each row and each column, are bounds from below of what pairs cost:
@@ -191,19 +229,22 @@ class BoundRows {
   using Scan = RowScan<double, double, false>;
 
   BoundRows(const PairCosts& costs, const PairBounds& bounds)
-      : costs_(costs), bounds_(bounds), last_(num_rows(), width()) {}
+      : costs_(costs), bounds_(bounds), kept_(num_rows(), width()) {}
 
   Vertex num_rows() const { return costs_.x->number; }
   Vertex num_columns() const { return costs_.y->number; }
   Vertex width() const { return std::max(num_columns(), Scan::FEWEST_COLUMNS); }
   const Entry* entries(Vertex row) {
-    return last_.find(row, [&](Vertex first, Vertex number, double* to) {
-      run_in_lanes<Bounds>(LONG, bounds_, costs_, first, number, to, last_.width());
+    return kept_.find(row, [&](Vertex first, Vertex number, double* to) {
+      const Count stride = width();
+      for (Vertex k = 0; k < number; ++k) std::fill(to + k * stride + num_columns(), to + (k + 1) * stride, FAR);
+      run_in_lanes<Bounds>(LONG, bounds_, costs_, first, number, to, stride);
     });
   }
   double at(Vertex row, Vertex column) const { return costs_.of_pair(row, column); }
 
  private:
+  static constexpr double FAR = std::numeric_limits<double>::infinity();
   static constexpr std::size_t WIDE = PairBounds::WIDE_PANEL, LONG = 1024;  // bytes: for the widest registers
 
   struct Bounds {
@@ -243,7 +284,7 @@ class BoundRows {
 
   PairCosts costs_;
   PairBounds bounds_;
-  LastRows last_;
+  SharedRows kept_;
 };
 
 }  // namespace points
