@@ -258,11 +258,31 @@ def assign_points(
 ) -> dict[str, Any]: ...  # fmt: skip
 
 STRATA: int
-PANEL: int
+WIDE_PANEL: int
 
 def best_of_strata(keys: Any, first: int, height: int, far: int | float, most: int, best: Any) -> None: ...
 def costs_of_pairs(x: Any, y: Any, metric: str, rows: Any, columns: Any, costs: Any) -> None: ...
-def costs_of_rows(x: Any, y: Any, metric: str, costs: Any) -> None: ...
+
+class PairBounds:
+    def __init__(self, x: Any, y: Any, of_rows: Any, of_columns: Any, unit: float, root: bool) -> None: ...
+
+def assign_point_rows(
+    x: Any,
+    y: Any,
+    metric: str,
+    maximize: bool,
+    limit: float,
+    bounds: PairBounds | None,
+    row_match: Any,
+    col_match: Any,
+    u: Any,
+    v: Any,
+    has_duals: bool,
+    threads: int,
+) -> dict[str, Any]: ...
+def rows_of_points(
+    x: Any, y: Any, metric: str, maximize: bool, bounds: PairBounds | None, own: float | None, numbers: Any, rows: Any
+) -> None: ...
 def sparse_assignment_workspace_size(num_rows: int, num_columns: int, cost: str, offset: str, column: str) -> int: ...
 def is_best_laid_out(rows: int, columns: int, entries: int) -> bool: ...
 def decompose(

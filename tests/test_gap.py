@@ -66,7 +66,8 @@ def test_answers_are_within_the_gap_and_prove_it(make, shape):
                 gmatch.verify(costs, dataclasses.replace(assignment, status="optimal"))
         else:
             assert assignment.status == "optimal" and assignment.bound == assignment.cost
-    assert stopped > 0 or best.stats["overpriced"] == 0
+    # Points of many coordinates are searched to the end whatever the gap is.
+    assert stopped > 0 or make in (high, farthest) or best.stats["overpriced"] == 0
 
 
 def test_costs_in_memory_are_solved_to_the_end():

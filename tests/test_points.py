@@ -231,10 +231,10 @@ def test_duals_far_from_a_limit_do_not_round_what_pairs_cost(d):
 
 
 @pytest.mark.parametrize("far", [1e3, 1e6, 1e9])
-def test_one_far_point_of_many_coordinates_takes_no_more_rounds(far):
+def test_one_far_point_of_many_coordinates_takes_few_more_rows(far):
     x, y = np.random.default_rng(15).random((2, 1200, 16))
     y[0] += far
-    assert check(PointCosts(x, y)).stats["rounds"] <= 12
+    assert check(PointCosts(x, y)).stats["rows_read"] <= 40 * 1200
 
 
 def test_sums_of_distances_that_float32_does_not_hold():
@@ -265,7 +265,7 @@ def test_what_no_tree_takes_is_solved_without_the_matrix():
         PointCosts(rng.normal(size=(30, 12)), rng.normal(size=(40, 12)), metric="cosine", cost_limit=0.3),
     ):
         assert not costs.suit_trees()
-        assert check(costs).stats["team"] == "windows"
+        assert check(costs).stats["team"] == ("host" if costs.p is None else "windows")
         check(costs, method="jv")
     with pytest.raises(InvalidInput, match="matrix would take 20000000000 bytes"):
         gmatch.lap(PointCosts(np.zeros((50_000, 9)), np.zeros((50_000, 9))), method="jv")

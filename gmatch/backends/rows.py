@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _native
 
-STRATA, PANEL = _native.STRATA, _native.PANEL
+STRATA = _native.STRATA
 
 
 def best_of_strata(keys: Any, first: int, height: int, far: Any, most: int) -> tuple[Any, Any]:
@@ -29,19 +29,4 @@ def costs_of_pairs(x: Any, y: Any, metric: str, rows: Any, columns: Any) -> Any:
     rows, columns = (np.ascontiguousarray(numbers, np.int64) for numbers in (rows, columns))
     costs = np.empty(len(rows))
     _native.costs_of_pairs(x, y, metric, rows, columns, costs)
-    return costs
-
-
-def panels_of(y: Any) -> Any:
-    """The points as `costs_of_rows` takes them: a copy."""
-    columns, coordinates = y.shape
-    filled = np.zeros((-(-columns // PANEL) * PANEL, coordinates))
-    filled[:columns] = y
-    return np.ascontiguousarray(filled.reshape(-1, PANEL, coordinates).transpose(0, 2, 1))
-
-
-def costs_of_rows(x: Any, panels: Any, columns: int, metric: str) -> Any:
-    """What points x cost with each y, exactly as `PointCosts.of_pairs` says: O(d) work a pair."""
-    costs = np.empty((len(x), columns))
-    _native.costs_of_rows(x, panels, metric, costs)
     return costs

@@ -20,6 +20,7 @@ from ..assignment.plan import Plan
 from ..assignment.request import Options
 from ..backends import backend_for
 from ..backends.block_passes import Depth, Picks
+from ..backends.point_rows import SQUARES, middle
 from ..methods import assignment_method_of
 from ..problems.gpu_windows import GpuWindows
 from ..problems.limits import blocks_of, minimised
@@ -37,7 +38,7 @@ from .gpu_prices import RowsOfPoints, StoredRows, prices_on_gpu
 from .lap import result_of
 from .margins import Margins
 from .part import Cut, MatrixPart, Part, Places
-from .point_windows import SQUARES, PointBlock, middle
+from .point_windows import PointBlock
 from .ranks import Ranks, one_rank
 from .window_passes import Tile, WindowPasses
 from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_enough

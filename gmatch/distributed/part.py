@@ -39,9 +39,9 @@ class Part:
     """The part of a rank in a problem of n rows, all to be matched, and m >= n columns: some rows by some columns.
 
     A part is a share of a matrix (`MatrixPart`). Or it is a whole problem that is read some rows at a time: windows of
-    a file or a function (`WindowPart`), or points (`PointPart`). `by_core` and `classical` ask for no more than this
-    class has. The problem of a matrix with more rows than columns is its transpose. No entry moves for that: a rank
-    then has some columns of the problem. Costs are in the minimisation form, cut off at the limit.
+    a file or a function (`WindowPart`). `by_core` and `classical` ask for no more than this class has. The problem of a
+    matrix with more rows than columns is its transpose. No entry moves for that: a rank then has some columns of the
+    problem. Costs are in the minimisation form, cut off at the limit.
     """
 
     passes: PassesOverRows

@@ -42,9 +42,10 @@ class PointCosts(Frozen, Ranged):
     The matrix is never made. If d is at most 8, trees find the pairs that matter, in little more than O(n log n) time.
     With a p of about 18 or more trees do not take ``"minkowski"``, since small coordinates to that power are 0.
 
-    In all other cases passes over all pairs find them, some rows at a time. For ``"sqeuclidean"``, ``"euclidean"``,
-    ``"dot"`` and ``"cosine"`` these passes are products of matrices in float32, which bound what a pair costs from
-    below. For another `method` and ``deterministic=True`` the matrix is made, in float64, if it takes at most 2 GB.
+    In all other cases a search on one core asks for rows of costs, and each is computed when it is asked for. For
+    ``"sqeuclidean"``, ``"euclidean"``, ``"dot"`` and ``"cosine"`` products in float32 bound most of them from below.
+    Rows that were computed are kept in at most 256 MB. ``"minkowski"`` takes passes over windows of rows instead. For
+    another `method` and ``deterministic=True`` the matrix is made, in float64, if it takes at most 2 GB.
 
     On a GPU there are no trees. Passes over all pairs compute what points of up to 8 coordinates cost. For more
     coordinates they compare bounds in float32 first, and compute the cost of the few pairs that no bound rules out.

@@ -108,6 +108,7 @@ NB_MODULE(_native, m) {
   define_sparse_tree(m);
   define_parts(m);
   define_points(m);
+  define_point_rows(m);
   define_block_scans(m);
   define_block_picks(m);
   define_forests(m);

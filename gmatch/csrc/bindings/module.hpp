@@ -52,6 +52,7 @@ void define_block_picks(nb::module_& m);      // of several ranks: the entries o
 void define_forests(nb::module_& m);          // of several ranks: trees
 void define_parts(nb::module_& m);            // of costs without an assignment
 void define_points(nb::module_& m);           // dense assignment of points, without the matrix
+void define_point_rows(nb::module_& m);       // of points of many coordinates
 
 template <class T>
 using Array = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;

@@ -19,6 +19,26 @@
 #include "team/host_threads.hpp"
 #include "team/steps.cuh"
 
+// When a core gives up. Rows of a matrix that lies in memory are read by a search of the matrix otherwise, so a core that becomes
+// large, or a start that leaves many rows free, is given up early.
+struct CoreLimitsOfRows {
+  Count entries;         // that may be known
+  Vertex fewest_matched; // by the start
+
+  // An entry of a core takes as long as ten entries of a row that is read as a whole. So up to this number a search in the core
+  // is no slower than in the matrix. Points in the plane need two thirds of it. benchmarks/log/core_host.md,
+  // "`core` is given up where it knows an entry in ten".
+  static Count entries_of_matrix(Count num_rows, Vertex num_columns) { return num_rows * (num_columns / 10 + 100); }
+  // If many rows want the same columns, most searches need most of the matrix, one after the other. If all columns are to be
+  // matched, a dense search or an auction in the matrix is then faster. Points in the plane start with at least 0.84 of the
+  // pairs, numbers and points of clusters with less: their rows would be read too often. See "A core is given up where its start
+  // pairs fewer than 13 in 16 rows" in benchmarks/log/core_host.md. 1 in 16 if columns may stay free: "When the core on the
+  // host gives up" there.
+  static CoreLimitsOfRows of_matrix(Vertex num_rows, Vertex num_columns) {
+    return {entries_of_matrix(num_rows, num_columns), num_rows == num_columns ? num_rows / 16 * 13 : num_rows / 16};
+  }
+};
+
 // The core, as the sparse method reads it.
 template <class Rows, class Dual_>
 class PricedRows {
@@ -28,8 +48,11 @@ class PricedRows {
   const Vertex num_rows, num_columns;
 
   PricedRows(const Rows& rows, int threads, ShortestPathCounters& counters, CoreTrace& trace)
+      : PricedRows(rows, CoreLimitsOfRows::of_matrix(rows.num_rows(), rows.num_columns()), threads, counters, trace) {}
+  PricedRows(const Rows& rows, const CoreLimitsOfRows& limits, int threads, ShortestPathCounters& counters, CoreTrace& trace)
       : num_rows(rows.num_rows()),
         num_columns(rows.num_columns()),
+        limits_(limits),
         threads_(std::min<Vertex>(threads, num_rows)),
         counters_(counters),
         trace_(trace),
@@ -66,19 +89,13 @@ class PricedRows {
       about.times = 0;
       ++about.depth;
       pick<true>(pile_, row);
-      gives_up_ |= known() > most_entries();
+      gives_up_ |= known() > limits_.entries;
     }
     count_scans(pile_);
   }
 
-  // If many rows want the same columns, most searches need most of the matrix, one after the other. If all columns are to be
-  // matched, a dense search or an auction in the matrix is then faster. Points in the plane start with at least 0.84 of the
-  // pairs, numbers and points of clusters with less: their rows would be read too often. See "A core is given up where its start
-  // pairs fewer than 13 in 16 rows" in benchmarks/log/core_host.md. 1 in 16 if columns may stay free: "When the core on the
-  // host gives up" there.
   void note_start(Count start_size) {
-    const Count enough = num_rows == num_columns ? num_rows / 16 * 13 : num_rows / 16;
-    gives_up_ |= start_size < enough;
+    gives_up_ |= start_size < limits_.fewest_matched;
     if (!gives_up_) trace_.add(CoreStep::search);
   }
 
@@ -121,7 +138,7 @@ class PricedRows {
   // The entries that a thread has picked, and its tools.
   struct Pile {
     RowPicks<Rows, Dual> picks;
-    std::vector<Vertex> columns;  // [most_entries() at most, and one row more] the entries
+    std::vector<Vertex> columns;  // [limits_.entries at most, and one row more] the entries
     std::vector<Dual> costs;      // of these entries
     Count scans = 0;
     Poll poll;
@@ -175,11 +192,6 @@ class PricedRows {
     pile.scans = 0;
   }
 
-  // An entry of a core takes as long as ten entries of a row that is read as a whole. So up to this number a search in the core
-  // is no slower than in the matrix. Points in the plane need two thirds of it. benchmarks/log/core_host.md,
-  // "`core` is given up where it knows an entry in ten".
-  Count most_entries() const { return static_cast<Count>(num_rows) * (num_columns / 10 + 100); }
-
   template <bool PRICED>
   void pick(Pile& pile, Vertex row) {
     ++pile.scans;
@@ -208,6 +220,7 @@ class PricedRows {
     }
   }
 
+  const CoreLimitsOfRows limits_;
   const int threads_;
   ShortestPathCounters& counters_;
   CoreTrace& trace_;

@@ -1,0 +1,290 @@
+// point_rows.hpp: rows of what points of any number of coordinates cost, for the serial solvers of serial/: computed when they
+// are asked for, so that nobody holds the matrix.
+//
+//   PointRows   what pairs cost, to the bit as metrics.hpp states it; of the problem itself, or doubled into a square one
+//   BoundRows   bounds of that from below, from products of float32: for solvers that compute what few pairs cost
+//
+// A row of 6,000 points of 16 coordinates takes 8 us, twice as long as to read it from memory. So rows that were computed are
+// kept, as long as they take a bounded number of bytes.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "points/rows.hpp"
+#include "serial/rows/rows.hpp"
+
+namespace points {
+
+// Points lie row by row, and again in panels: PANEL points each, coordinate by coordinate.
+struct PointsInPanels {
+  const double* points;
+  Vertex number;
+  std::size_t dimension;
+  LineVector<double> panels;
+
+  PointsInPanels(const double* points, Vertex number, std::size_t dimension)
+      : points(points), number(number), dimension(dimension), panels((number + PANEL - 1) / PANEL * PANEL * dimension, 0) {
+    for (Vertex i = 0; i < number; ++i) {
+      double* const to = panels.data() + i / PANEL * PANEL * dimension + i % PANEL;
+      for (std::size_t k = 0; k < dimension; ++k) to[k * PANEL] = of(i)[k];
+    }
+  }
+  const double* of(Vertex i) const { return points + i * dimension; }
+};
+
+// What pairs of two clouds cost in the minimisation form. `limit` is infinite, or cuts costs off.
+struct PairCosts {
+  const PointsInPanels *x, *y;
+  bool maximize;
+  double limit;
+  void (*fill)(const PointsInPanels& all, const double* points, Vertex number, double* to, Count stride);
+  double (*at)(const double* x, const double* y, std::size_t dimension);
+
+  template <class Terms>
+  static PairCosts of(const PointsInPanels& x, const PointsInPanels& y, bool maximize, double limit, Terms) {
+    return {&x, &y, maximize, limit, &fill_rows<Terms>, &cost<Terms>};
+  }
+  PairCosts between(const PointsInPanels& others, const PointsInPanels& columns) const {
+    PairCosts costs = *this;
+    costs.x = &others;
+    costs.y = &columns;
+    return costs;
+  }
+
+  double of_pair(Vertex row, Vertex column) const { return finished(at(x->of(row), y->of(column), x->dimension)); }
+  double finished(double cost) const {
+    const double least = maximize ? -cost : cost;
+    return least < limit ? least : limit;
+  }
+  // Fills rows that follow one another, or columns if `turned`.
+  void fill_from(bool turned, Vertex first, Vertex number, double* to, Count stride) const {
+    const PointsInPanels &own = turned ? *y : *x, &others = turned ? *x : *y;
+    fill(others, own.of(first), number, to, stride);
+    if (!maximize && !(limit < std::numeric_limits<double>::infinity())) return;
+    for (Vertex row = 0; row < number; ++row) {
+      for (Vertex j = 0; j < others.number; ++j) to[row * stride + j] = finished(to[row * stride + j]);
+    }
+  }
+
+ private:
+  template <class Terms>
+  static void fill_rows(const PointsInPanels& all, const double* points, Vertex number, double* to, Count stride) {
+    for (Vertex first = 0; first < all.number; first += static_cast<Vertex>(PANEL)) {
+      run_in_lanes<CostsOfPanel<Terms>>(all.dimension * sizeof(double) * PANEL, points, all.panels.data() + first * all.dimension,
+                                        all.dimension, static_cast<std::size_t>(number),
+                                        std::min<std::size_t>(PANEL, all.number - first), static_cast<std::size_t>(stride),
+                                        to + first);
+    }
+  }
+  template <class Terms>
+  static double cost(const double* x, const double* y, std::size_t dimension) {
+    double sum = 0;
+    for (std::size_t k = 0; k < dimension; ++k) sum = Terms::add(sum, x[k], y[k]);
+    return Terms::end(sum);
+  }
+};
+
+// Rows that were computed, the last ones of them. A row that follows the row asked for last is computed together with the rows
+// after it: then the other cloud is read from memory once for several rows.
+class KeptRows {
+ public:
+  // Keeps at most `kept` rows.
+  KeptRows(Vertex num_rows, Vertex width, Vertex kept)
+      : num_rows_(num_rows),
+        width_(width),
+        kept_(std::min(std::max(kept, FEWEST), std::max(num_rows, FEWEST))),
+        rows_(Count{kept_} * width),
+        in_(kept_, NONE) {}
+  static Vertex fitting(Count bytes, Vertex width) {
+    return static_cast<Vertex>(std::min<Count>(bytes / (Count{sizeof(double)} * width), 1 << 30));
+  }
+
+  // fill(first, number, to): rows that follow one another, `width` apart.
+  template <class Fill>
+  const double* find(Vertex row, const Fill& fill) {
+    const Vertex place = row % kept_;
+    double* const here = rows_.data() + place * Count{width_};
+    const bool follows = row == last_ + 1;
+    last_ = row;
+    if (in_[place] == row) return here;
+    const Vertex number = follows ? std::min({TOGETHER, kept_ - place, num_rows_ - row}) : 1;
+    fill(row, number, here);
+    for (Vertex k = 0; k < number; ++k) in_[place + k] = row + k;
+    return here;
+  }
+  static constexpr Vertex FEWEST = 2 * ROWS_KEPT;  // ROWS_KEPT of them stay while another ROWS_KEPT are asked for
+
+ private:
+  static constexpr Vertex TOGETHER = 4;  // rows that are computed together
+
+  Vertex num_rows_, width_, kept_;
+  LineVector<double> rows_;  // pages of memory are taken when rows are written
+  std::vector<Vertex> in_;   // which row lies there
+  Vertex last_ = NONE - 1;
+};
+
+// Rows that the copies of an object share. Other threads than the one that made the object keep rows of their own.
+class SharedRows {
+ public:
+  SharedRows(Vertex num_rows, Vertex width)
+      : owner_(std::this_thread::get_id()),
+        shared_(std::make_shared<KeptRows>(num_rows, width, KeptRows::fitting(SHARED, width))),
+        own_(num_rows, width, 0) {}
+
+  template <class Fill>
+  const double* find(Vertex row, const Fill& fill) {
+    return (std::this_thread::get_id() == owner_ ? *shared_ : own_).find(row, fill);
+  }
+
+ private:
+  // Bytes of rows. To read a row of 16 coordinates from memory takes half of the time that computing it takes, and a row of 64
+  // coordinates a seventh: benchmarks/log/points.md, "One core searches rows of points".
+  static constexpr Count SHARED = 1 << 28;
+
+  std::thread::id owner_;
+  std::shared_ptr<KeptRows> shared_;
+  KeptRows own_;
+};
+
+// As the serial solvers ask for rows: see serial/rows/rows.hpp.
+//
+// Doubled, n rows and m columns become n + m of both: copies of the columns follow the rows, and copies of the rows the columns.
+// A pair of copies costs what the pair of its originals costs, a column and its own copy nothing, and a row and its own copy
+// `own`. So all may stay free, and a search may still start from any duals: gmatch/distributed/doubled.py says more.
+class PointRows {
+ public:
+  using Entry = double;
+  using Work = double;
+  using Scan = RowScan<double, double, false>;
+
+  explicit PointRows(const PairCosts& costs) : PointRows(costs, false, 0) {}
+  PointRows(const PairCosts& costs, double own) : PointRows(costs, true, own) {}
+
+  Vertex num_rows() const { return doubled_ ? n_ + m_ : n_; }
+  Vertex num_columns() const { return doubled_ ? n_ + m_ : m_; }
+  Vertex width() const { return std::max(num_columns(), Scan::FEWEST_COLUMNS); }
+  const Entry* entries(Vertex row) {
+    return kept_.find(row, [&](Vertex first, Vertex number, double* to) { fill(first, number, to); });
+  }
+  double at(Vertex row, Vertex column) const {
+    const bool is_copy = row >= n_, in_copies = column >= m_;
+    if (!is_copy && !in_copies) return costs_.of_pair(row, column);
+    if (is_copy && in_copies) return costs_.of_pair(column - m_, row - n_);
+    if (is_copy) return row - n_ == column ? 0 : FAR;
+    return column - m_ == row ? own_ : FAR;
+  }
+
+ private:
+  static constexpr double FAR = std::numeric_limits<double>::infinity();
+
+  PointRows(const PairCosts& costs, bool doubled, double own)
+      : costs_(costs),
+        n_(costs.x->number),
+        m_(costs.y->number),
+        doubled_(doubled),
+        own_(own),
+        kept_(num_rows(), width()) {}
+
+  void fill(Vertex first, Vertex number, double* to) const {
+    const Count stride = width();
+    const Vertex rows = std::clamp(n_ - first, 0, number);
+    for (Vertex k = 0; k < number; ++k) std::fill(to + k * stride + num_columns(), to + (k + 1) * stride, FAR);
+    if (rows > 0) costs_.fill_from(false, first, rows, to, stride);
+    if (rows < number) costs_.fill_from(true, first + rows - n_, number - rows, to + rows * stride + m_, stride);
+    for (Vertex k = 0; doubled_ && k < number; ++k) {
+      double* const here = to + k * stride;
+      if (k < rows) std::fill_n(here + m_, n_, FAR), here[m_ + first + k] = own_;
+      else std::fill_n(here, m_, FAR), here[first + k - n_] = 0;
+    }
+  }
+
+  PairCosts costs_;
+  Vertex n_, m_;
+  bool doubled_;
+  double own_;
+  SharedRows kept_;
+};
+
+// Products of float32 whose sums, with a number for each row and each column, are bounds from below of what pairs cost:
+//
+//   bound = x y + of_row + of_column, or its root; times the unit
+struct PairBounds {
+  static constexpr std::size_t WIDE_PANEL = 64;  // points y of a panel
+
+  const float *x, *y;
+  const double *of_rows, *of_columns;
+  double unit;
+  bool root, maximize;  // what is to be maximized has negative bounds
+};
+
+// As PointRows, with bounds as entries. at() is what a pair costs.
+class BoundRows {
+ public:
+  using Entry = double;
+  using Work = double;
+  using Scan = RowScan<double, double, false>;
+
+  BoundRows(const PairCosts& costs, const PairBounds& bounds)
+      : costs_(costs), bounds_(bounds), kept_(num_rows(), width()) {}
+
+  Vertex num_rows() const { return costs_.x->number; }
+  Vertex num_columns() const { return costs_.y->number; }
+  Vertex width() const { return std::max(num_columns(), Scan::FEWEST_COLUMNS); }
+  const Entry* entries(Vertex row) {
+    return kept_.find(row, [&](Vertex first, Vertex number, double* to) {
+      const Count stride = width();
+      for (Vertex k = 0; k < number; ++k) std::fill(to + k * stride + num_columns(), to + (k + 1) * stride, FAR);
+      run_in_lanes<Bounds>(LONG, bounds_, costs_, first, number, to, stride);
+    });
+  }
+  double at(Vertex row, Vertex column) const { return costs_.of_pair(row, column); }
+
+ private:
+  static constexpr double FAR = std::numeric_limits<double>::infinity();
+  static constexpr std::size_t WIDE = PairBounds::WIDE_PANEL, LONG = 1024;  // bytes: for the widest registers
+
+  struct Bounds {
+    template <int BYTES>
+    static ALWAYS_INLINE void run(PairBounds bounds, PairCosts costs, Vertex first, Vertex number, double* to, Count stride) {
+      const Vertex columns = costs.y->number;
+      const std::size_t dimension = costs.x->dimension;
+      for (Vertex panel = 0; panel < columns; panel += static_cast<Vertex>(WIDE)) {
+        for (Vertex row = first; row < first + number; ++row) {
+          float sums[WIDE];
+          of_panel<BYTES>(bounds.x + row * dimension, bounds.y + panel * dimension, dimension, sums);
+          const Vertex size = std::min(static_cast<Vertex>(WIDE), columns - panel);
+          double* const here = to + (row - first) * stride + panel;
+          for (Vertex q = 0; q < size; ++q) here[q] = sums[q] + (bounds.of_rows[row] + bounds.of_columns[panel + q]);
+          if (bounds.root) for (Vertex q = 0; q < size; ++q) here[q] = root_of(here[q], bounds.maximize);
+          for (Vertex q = 0; q < size; ++q) here[q] = std::min(here[q] * bounds.unit, costs.limit);
+        }
+      }
+    }
+    // The root of a square that is not below the bound, or is not above it if both are negative; lowered by some roundings.
+    static ALWAYS_INLINE double root_of(double bound, bool maximize) {
+      constexpr double ROUNDINGS = 0x1p-50;
+      const double root = std::sqrt(std::max(maximize ? -bound : bound, 0.0));
+      return maximize ? -root * (1 + ROUNDINGS) : root * (1 - ROUNDINGS);
+    }
+    template <int BYTES>
+    static ALWAYS_INLINE void of_panel(const float* x, const float* y, std::size_t dimension, float* to) {
+      constexpr int LANES = BYTES / sizeof(float), TOGETHER = static_cast<int>(WIDE) / LANES;
+      Lanes<float, LANES> sums[TOGETHER] = {};
+      for (std::size_t k = 0; k < dimension; ++k) {
+        const Lanes<float, LANES> here = all<float, LANES>(x[k]);
+        for (int q = 0; q < TOGETHER; ++q) sums[q] += here * load<float, LANES>(y + k * WIDE + q * LANES);
+      }
+      for (int q = 0; q < TOGETHER; ++q) store(to + q * LANES, sums[q]);
+    }
+  };
+
+  PairCosts costs_;
+  PairBounds bounds_;
+  SharedRows kept_;
+};
+
+}  // namespace points
