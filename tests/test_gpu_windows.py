@@ -14,7 +14,7 @@ import gmatch
 from gmatch import CertificateError, FunctionCosts, Infeasible, InvalidInput, PointCosts, RowWindows, cuda
 from gmatch.backends.block_passes import Depth, HeldRows
 from gmatch.backends.protocol import AssignmentStart
-from gmatch.distributed import core
+from gmatch.distributed import coarse_points, core
 from gmatch.distributed import gpu_windows as of_windows
 from gmatch.distributed.coarse_points import GROUP, Coarse, order_of_tree
 from gmatch.distributed.gpu_windows import GpuWindowPart
@@ -401,6 +401,20 @@ def test_duals_of_centroids_leave_little_to_do(family, d, auctions, small_window
         assert found.stats["overpriced"] < (15 if family == "ring" else 1.5) * n
 
 
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_gpu_assigns_many_centroids(maximize, small_windows, monkeypatch):
+    monkeypatch.setattr(coarse_points, "MOST_ON_HOST", 3)
+    clouds_of_coarse, real = [], of_windows.assigned_on_gpu
+    monkeypatch.setattr(
+        of_windows, "assigned_on_gpu", lambda points: clouds_of_coarse.append(points.shape) or real(points)
+    )
+    costs = PointCosts(*np.random.default_rng(13).random((2, 1100, 2)), maximize=maximize)
+    found = gmatch.lap(costs, device="gpu")
+    gmatch.verify(costs, found)
+    assert clouds_of_coarse == [(68, 68), (4, 4)]
+    assert np.isclose(found.cost, gmatch.lap(costs).cost, rtol=1e-12)
+
+
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock", "dot", "cosine"])
 @pytest.mark.parametrize("maximize", [False, True])
 def test_other_metrics_start_from_centroids(metric, maximize, small_windows):
@@ -434,7 +448,7 @@ def test_groups_of_points_are_compact(number, gpu):
 @pytest.mark.parametrize("number", [16, 100, 1000])
 def test_pairs_of_centroids_have_an_assignment(number):
     x, y = np.random.default_rng(number).random((2, number, 2))
-    coarse = Coarse.of(PointCosts(x, y))
+    coarse = Coarse.of(PointCosts(x, y), None)
     rows, columns = coarse.pairs(number)
     graph = scipy.sparse.coo_array((np.ones(len(rows), bool), (rows, columns)), shape=(number, number))
     assert gmatch.max_matching(graph).size == number

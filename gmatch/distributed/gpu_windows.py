@@ -155,6 +155,18 @@ def _solved(part: GpuWindowPart, v: Any) -> tuple[Found, str]:
     return by_core(one_rank(), part, plan, v, PASSES), REASON
 
 
+def assigned_on_gpu(points: PointCosts) -> tuple[Any, Any]:
+    """The duals and the mates of the rows of a cheapest assignment of all points, which are in the order of a tree."""
+    windows = FilledWindows(points)
+    part = GpuWindowPart(PointBlock(points), windows, None)
+    try:
+        found, _ = _solved(part, None)
+    finally:
+        part.close()
+        windows.close()
+    return found.u, found.row_match
+
+
 class GpuWindowPart(MatrixPart):
     """A whole problem in windows on a GPU. Attributes are as of `MatrixPart`; no matrix is there.
 
@@ -288,7 +300,7 @@ class GpuWindowPart(MatrixPart):
         few = self._pairs is not None and self.bounds is None
         if not few or self.limit is not None or self.shape[0] < self.shape[1]:
             return None
-        self.coarse = Coarse.of(windows.of)
+        self.coarse = Coarse.of(windows.of, assigned_on_gpu)
         if self.coarse is None:
             return None
         to_rows = windows.on_gpu(windows.of.y, self.coarse.points.x)
