@@ -231,6 +231,22 @@ def test_points_on_a_gpu_stop_at_a_gap(small_windows):
         gmatch.verify(costs, found)
 
 
+@pytest.mark.parametrize("d", [2, 12])
+def test_a_gap_ends_auctions(d, small_windows, monkeypatch):
+    costs, auctions = PointCosts(*clouds("far", 400, d)), {}
+    real = of_windows.bids_on
+    for gap in (None, 0.5):
+        auctions[gap] = 0
+
+        def counted(pairs, gap=gap):
+            auctions[gap] += 1
+            return real(pairs)
+
+        monkeypatch.setattr(of_windows, "bids_on", counted)
+        gmatch.verify(costs, gmatch.lap(costs, device="gpu", gap=gap))
+    assert auctions[0.5] < auctions[None], auctions
+
+
 def test_a_matrix_larger_than_the_memory_of_the_gpu_comes_in_windows(gpu, monkeypatch):
     matrix = np.random.default_rng(7).random((200, 300), np.float32)
     monkeypatch.setattr(cuda, "memory_left", lambda: 200_000)

@@ -335,9 +335,12 @@ class GpuWindowPart(MatrixPart):
     def _pick(self, v: Any) -> int:
         """Picks the best few pairs of each row by these duals; of few coordinates also of each column.
 
-        Pairs picked before stay. Returns how many rows have a best pair that was not picked before.
+        Pairs picked before stay. Returns how many rows have a best pair that was not picked before, or 0 if the pairs
+        picked before are enough for the gap: then no other pair is picked.
         """
         offered, before, here = core.price(self, v, DEPTH_BY_AUCTIONS), self.picked, self.here(v)
+        if before is not None and self._is_near(before, offered, v):
+            return 0
         self.picked, unknown, keys = None, self.shape[0], offered[0]
         if before is not None:
             unknown = self.lists.rows_that_want(offered, here, self.shape, before[0])
@@ -349,6 +352,16 @@ class GpuWindowPart(MatrixPart):
             keys = self._with(keys, self._picked_by_columns(here))
         self.picked = keys, self._costs_of(keys)
         return unknown
+
+    def _is_near(self, known: Places, offered: Places, v: Any) -> bool:
+        """Whether by these duals known pairs are nearly as good as the best of all pairs, which are offered.
+
+        Half of the gap is for what a search in the known pairs changes.
+        """
+        if self.gap is None or known[1] is None:
+            return False
+        u, best = (to_host(self.lists.least_of_rows(pairs, self.here(v), self.shape)) for pairs in (known, offered))
+        return is_near_enough(u, v, np.maximum(u - best, 0), self.gap / 2)
 
     def _with(self, keys: Any, others: Any) -> Any:
         return self.lists.merged((keys, None), (others, None))[0]
