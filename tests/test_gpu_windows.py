@@ -276,9 +276,13 @@ def test_costs_that_a_gpu_fills_are_the_hosts_to_the_bit(metric):
             assert (found == wanted).all()
 
 
+# With 400 coordinates factors are half floats.
+CASES_OF_BOUNDS = (300, 1300, 9, 0), (700, 700, 64, 30), (520, 600, 300, 1e4), (300, 700, 400, 3)
+
+
 @pytest.mark.skipif(not GPU, reason="compiles programs for a GPU")
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize(("n", "m", "d", "offset"), [(300, 1300, 9, 0), (700, 700, 64, 30), (520, 600, 300, 1e4)])
+@pytest.mark.parametrize(("n", "m", "d", "offset"), CASES_OF_BOUNDS)
 def test_passes_by_bounds_find_what_pairs_cost(metric, n, m, d, offset):
     """The worst and the best pairs, as loops over the matrix find them; bounds of large offsets rule out little."""
     rng, far = np.random.default_rng(d), 0 if metric in ("dot", "cosine") else offset
@@ -486,6 +490,31 @@ def test_clusters_of_other_numbers_of_x_than_of_y_have_an_assignment(gpu):
     assert gmatch.max_matching(graph).size == 600
     part.close()
     gmatch.verify(costs, gmatch.lap(costs, device="gpu"))
+
+
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine", "cityblock"])
+def test_duals_that_mislead_give_way_to_centroids_of_fours(metric, small_windows, monkeypatch):
+    monkeypatch.setattr(of_windows, "MOST_AUCTIONS", 2)
+    monkeypatch.setattr(of_windows, "ENOUGH_AUCTIONS", 1)
+    pick = GpuWindowPart._pick
+    monkeypatch.setattr(GpuWindowPart, "_pick", lambda part, v: max(pick(part, v), part.shape[0]))
+    fours, real = [], GpuWindowPart.duals_of_fours
+
+    def noted(part):
+        v = real(part)
+        fours.append((part, v))
+        return v
+
+    monkeypatch.setattr(GpuWindowPart, "duals_of_fours", noted)
+    costs = PointCosts(*clouds("uniform", 401, 12), metric=metric)
+    found = gmatch.lap(costs, device="gpu")
+    gmatch.verify(costs, found)
+    assert np.isclose(found.cost, gmatch.lap(costs).cost, rtol=1e-12)
+    part, v = fours[-1]
+    assert part.shape == (401, 401) and np.isfinite(v).all()
+    # The duals prove much of the cost, so they belong to these points.
+    matrix = costs.of_pairs(np.arange(401)[:, None], np.arange(401))
+    assert 0.5 * found.cost < v.sum() + (matrix - v).min(axis=1).sum() <= found.cost
 
 
 def test_a_core_is_searched_anew_if_many_rows_are_offered_entries(small_windows, monkeypatch):

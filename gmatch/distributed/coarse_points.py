@@ -27,10 +27,16 @@ MOST_ON_HOST = 1 << 11
 MATES = 4
 
 
-def order_of_tree(points: Any) -> Any:
-    """Numbers of points of the host, in an order in which the points of each group are near each other."""
+def order_of_tree(points: Any, size: int = GROUP) -> Any:
+    """Numbers of points of the host, in an order in which the points of each group of this size are near each other."""
     made: Any = import_module("..backends.point_order", __package__)
-    return made.order_of_tree(points, GROUP)
+    return made.order_of_tree(points, size)
+
+
+def centroids_of(points: Any, size: int) -> Any:
+    """The centroid of each `size` points that follow one another. The last points may be in no group."""
+    groups = len(points) // size
+    return points[: groups * size].reshape(groups, size, -1).mean(axis=1)
 
 
 class Coarse(NamedTuple):
@@ -50,7 +56,7 @@ class Coarse(NamedTuple):
         groups = points.shape[0] // GROUP
         if not groups:
             return None
-        clouds = (cloud[: groups * GROUP].reshape(groups, GROUP, -1).mean(axis=1) for cloud in (points.x, points.y))
+        clouds = (centroids_of(cloud, GROUP) for cloud in (points.x, points.y))
         metric = "dot" if points.metric == "cosine" else points.metric  # all costs differ by one constant
         coarse = PointCosts(*clouds, metric=metric, p=points.p, maximize=points.maximize)
         if not coarse.suit_trees():

@@ -29,9 +29,10 @@ from ..problems.windows import CheckedWindows, WindowCosts
 from ..result import STEPS, Assignment
 from . import core
 from .classical import classical
-from .coarse_points import Coarse, order_of_tree
+from .coarse_points import Coarse, centroids_of, order_of_tree
 from .core import Passes, by_core, with_highest_zero
 from .found import Found
+from .fours import SIZE
 from .gpu_prices import RowsOfPoints, StoredRows, prices_on_gpu
 from .lap import result_of
 from .margins import Margins
@@ -46,6 +47,10 @@ from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_e
 # centroids". 100,000 points in 16-D, in clusters with other numbers of x than of y, held 6 auctions and did not end
 # in 5 s: benchmarks/log/points.md, "Rows of many coordinates draw far pairs".
 MOST_AUCTIONS, PART_UNKNOWN = 12, 64
+# The first duals of points of many coordinates have misled if more than 1 row in PART_MISLED wants a new column after
+# ENOUGH_AUCTIONS auctions: 77,000 of 100,000 points in clusters, at most 38,000 of other clouds. Auctions then begin
+# again from centroids of fours of points: benchmarks/log/points.md, "Centroids of fours on a GPU".
+ENOUGH_AUCTIONS, PART_MISLED = 2, 2
 # The begin of CuPy's message if the memory of a GPU is full. The text of an error is all that ranks send of it.
 OF_CUPY = "Out of memory allocating"
 # The most rows of a sample of points. Prices of a mixture in 16-D, n = 100,000, mislead with 512 rows: after 24
@@ -325,12 +330,28 @@ class GpuWindowPart(MatrixPart):
         This ends when few rows want a column that is not in the core.
         """
         self._pick(v)
-        for _ in range(MOST_AUCTIONS):
+        for number in range(1, MOST_AUCTIONS + 1):
             v = self._bid(v)
-            if self._pick(v) * PART_UNKNOWN <= self.shape[0]:
+            unknown = self._pick(v)
+            if unknown * PART_UNKNOWN <= self.shape[0]:
                 break
+            has_fours = self.bounds is not None and self.shape[0] >= SIZE
+            if has_fours and number == ENOUGH_AUCTIONS and unknown * PART_MISLED > self.shape[0]:
+                v = self.duals_of_fours()
+                self._pick(v)
         self.starts_near = True
         return v
+
+    def duals_of_fours(self) -> Any:
+        """Duals of the columns: for each y about the least cost - u of all centroids of four near points x each."""
+        windows: Any = self._windows
+        points = windows.of
+        x, y = (centroids_of(cloud[order_of_tree(cloud, SIZE)], SIZE) for cloud in (points.x, points.y))
+        u = self.here(assigned_on_gpu(points.with_points(x, y))[0])
+        bounds, shape = bounds_of(windows, self.block, (points.y, x)), (self.shape[1], len(x))
+        numbers = self.here(np.arange(shape[0], dtype=np.int32))
+        picks = bounds.price(numbers, u, Depth(0, 1.0), 1)
+        return to_host(self.lists.least_of_rows((picks.places, picks.costs), u, shape))
 
     def _pick(self, v: Any) -> int:
         """Picks the best few pairs of each row by these duals; of few coordinates also of each column.
@@ -440,11 +461,12 @@ class GpuWindowPart(MatrixPart):
         return False
 
 
-def bounds_of(windows: FilledWindows, block: Any) -> Any:
-    """Passes over the pairs of points of a problem by bounds."""
+def bounds_of(windows: FilledWindows, block: Any, clouds: Any = None) -> Any:
+    """Passes over the pairs of points of a problem by bounds, or over the pairs of other clouds."""
     points = windows.of
     centre = middle(points.x, points.y) if points.metric in SQUARES else np.zeros(points.x.shape[1])
-    return windows.points.bounds(centre, (block.maximize, block.limit, max(-points.lowest, points.highest)))
+    asked = block.maximize, block.limit, max(-points.lowest, points.highest)
+    return (windows.points if clouds is None else windows.on_gpu(*clouds)).bounds(centre, asked)
 
 
 # The passes that `core` calls, over windows.

@@ -124,8 +124,9 @@ static void make_bounds(Given& given) {
     const double factor = side == 0 ? (IS_SQUARE<TERMS> ? -2 : -1) * sign : 1;
     if (!given.in_halves) factors[side].resize(3 * points.size() / d * width);
     emulator::launch(given.launch, [&] {
-      factors_grid(cloud, d, width, given.centre.data(), std::ldexp(1, -exponents[side]), factor, IS_SQUARE<TERMS> ? sign : 0, base,
-                   off, least, 2 - side, sums.data(), given.in_halves ? nullptr : factors[side].data(), side == 0 ? given.of_rows.data() : given.of_columns.data(), arrivals);
+      factors_grid(cloud, d, width, given.centre.data(), std::ldexp(1, -exponents[side]), factor, IS_SQUARE<TERMS> ? sign : 0,
+                   base, off, least, 2 - side, sums.data(), given.in_halves ? nullptr : factors[side].data(),
+                   side == 0 ? given.of_rows.data() : given.of_columns.data(), arrivals);
     });
   }
   const int length = given.in_halves ? width : 3 * width;

@@ -8,7 +8,8 @@
 int main(int argc, char** argv) {
   return fuzz(argc, argv, 200, [](Random& random) -> std::string {
     const emulator::Launch launch = draw_launch(random);
-    const Count n = 1 + random() % (random() % 4 == 0 ? 4000 : 300), group = 1 + random() % 20, d = 1 + random() % 4, groups = (n + group - 1) / group;
+    const Count n = 1 + random() % (random() % 4 == 0 ? 4000 : 300), group = 1 + random() % 20, d = 1 + random() % 4;
+    const Count groups = (n + group - 1) / group;
     const Count nodes = 1 + random() % groups;
     emulator::instance += ": " + std::to_string(n) + " points, " + name_of(launch);
     std::vector<double> points(n * d), keys(2 * n + 1, 77);

@@ -38,11 +38,11 @@ struct Auction {
   // Chains become twice as long if that saves 2 rows for each short chain's length that is added. 1 and 16 in place of 4 are
   // slower for random costs, or for points: benchmarks/log/sparse.md, "Chains as long as they are worth".
   static constexpr Count WORTH = 4;
-  // In the first round of an auction alone, after the rounds that look for the first epsilon, chains are 2 ** FAR times as long as
-  // short ones, and in each round after that 2 ** NEARER times shorter. Where a region has more rows than columns, prices must fall
-  // all the way to the next free columns. Large epsilons do that in few bids, and small ones do not undo it. Rows that are cut off
-  // instead cost the search a path across that region each: benchmarks/log/points.md, "Long chains while epsilon is large".
-  static constexpr int FAR = 6, NEARER = 1;
+  // In the first round of an auction alone, after the rounds that look for the first epsilon, chains are 2 ** FAR times as long
+  // as short ones, and in each round after that 2 ** NEARER times shorter. If a region has more rows than columns, prices must
+  // fall all the way to the next free columns. Large epsilons do that in few bids, and small ones do not undo it. A row that is
+  // cut off costs the search a path across the region: benchmarks/log/points.md, "Long chains while epsilon is large".
+  static constexpr int FAR = 6, NEARER = 2;
   // A row that reads the matrix counts as BIDS_OF_A_READ bids of its chain, and one more for each COLUMNS_OF_A_BID columns. A
   // read takes longer than these bids, but chains that end after few reads leave more rows free.
   static constexpr Vertex BIDS_OF_A_READ = 2, COLUMNS_OF_A_BID = 1024;

@@ -18,8 +18,8 @@ struct NodesOfTree {
   }
 };
 
-// A node looks at no more than SEEN of its points, at equal distances, to find the coordinate in which it reaches farthest. A lane
-// group looks at a node, so the first nodes would take longest.
+// A node looks at no more than SEEN of its points, at equal distances, to find the coordinate in which it reaches farthest. One
+// lane group looks at a node, so the first nodes would take longest.
 constexpr Count SEEN = 1024;
 
 // Writes two keys for each place of the order, by which it is to be sorted: the number of its node, and behind these the
