@@ -15,6 +15,8 @@ from gmatch.backends.point_bounds import OF_AN_ADDITION
 # Numbers of factors: 3 for each of 12, 16, 64, 512 and 2,048 coordinates.
 LENGTHS = 36, 48, 192, 1536, 6144
 KINDS = np.float32, np.float16
+# Smaller numbers have less digits, and count as this number: `LEAST_SQUARE` of bounds has room for that.
+LEAST_NORMAL = {np.float32: 0.0, np.float16: 2.0**-14}
 # Products this small are cut off to 0, which bounds allow for separately.
 LEAST = 2.0**-118
 
@@ -57,7 +59,8 @@ def worst_share(product, length, seed=0, kind=np.float32):
     """
     x, y = (numbers.astype(kind) for numbers in factors(np.random.default_rng(seed), length))
     off = abs(product(x, y).astype(np.float64) - x.astype(np.float64) @ y.T.astype(np.float64))
-    magnitudes = abs(x).astype(np.float64) @ abs(y).T.astype(np.float64)
+    x, y = (np.maximum(abs(numbers.astype(np.float64)), LEAST_NORMAL[kind]) for numbers in (x, y))
+    magnitudes = x @ y.T
     return float((off / (length * (OF_AN_ADDITION * magnitudes + LEAST))).max())
 
 

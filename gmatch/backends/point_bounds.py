@@ -52,9 +52,9 @@ PER_COORDINATE = round(3 * OF_AN_ADDITION / ROUNDING)
 # Half floats have the first 11 digits alone, so a product is one sum of d products, and takes a fourth of the time with
 # d = 512. What rounding takes from points is measured. If it takes the share s of a length at most, a product is off by
 # s (2 + s) |x| |y|, and by OF_AN_ADDITION for each coordinate. Half floats are taken if bounds then are at most
-# TIMES_AS_FAR times as far off: for Gaussian points of 330 coordinates or more, and for small whole numbers always.
+# TIMES_AS_FAR times as far off: for Gaussian points of 150 coordinates or more, and for small whole numbers always.
 # benchmarks/log/points.md, "Half floats for many coordinates".
-TIMES_AS_FAR = 2
+TIMES_AS_FAR = 4
 # Added to squares of lengths for each coordinate, for half floats: these have less than 11 digits below 2**-14. No
 # coordinate is above 1.
 LEAST_SQUARE = 2.0**-16
