@@ -2,6 +2,7 @@
 
 import dataclasses
 import gc
+import math
 
 import numpy as np
 import pytest
@@ -229,6 +230,17 @@ def test_points_on_a_gpu_stop_at_a_gap(small_windows):
         assert found.status in ("bounded", "optimal") and best <= found.cost * (1 + 1e-12)
         assert found.cost <= (1 + gap) * found.bound and found.bound <= best * (1 + 1e-12)
         gmatch.verify(costs, found)
+
+
+def test_sums_whose_roundings_matter_are_exact():
+    """A bound of 1 / (1 + gap) of the cost is near enough, and one that is less by a rounding is not."""
+    rng = np.random.default_rng(18)
+    u, v = rng.random(1000) * 2.0**-30, -rng.random(1000) * 2.0**-31
+    u[0] += 1 - math.fsum([*u, *v])
+    cost = math.fsum([*u, *v])
+    for excess, expected in ((0.5, True), (0.5 + 2.0**-52, False), (0.25, True), (0.75, False)):
+        found = of_windows.is_near(u, v, np.array([excess * cost]), 1.0)
+        assert found == expected == of_windows.is_near_enough(u, v, np.array([excess * cost]), 1.0)
 
 
 @pytest.mark.parametrize("d", [2, 12])

@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..arrays import mover_to, to_host
-from ..assignment.gap import within_bound
+from ..assignment.gap import suffices, within_bound
 from ..assignment.plan import Plan
 from ..assignment.request import Options
 from ..backends import backend_for
@@ -60,6 +60,9 @@ MOST_SAMPLED = 2048
 # The `Depth.times` with which passes pick the most entries, up to 128 a row (64 of points of many coordinates), and the
 # one with which passes pick a core for an auction.
 MOST_PICKED, DEPTH_BY_AUCTIONS = 2, 0
+# A sum by NumPy is off by less than this share of all magnitudes: it rounds a number 16 times, and once more for each time
+# that 128 numbers double.
+OF_A_SUM = 2.0**-46
 # Pairs that a column of many coordinates picks once, so that each column has some.
 PICKED_BY_COLUMNS = 8
 REASON = "windows of rows that come to the GPU in each pass: few entries of them are searched"
@@ -382,7 +385,7 @@ class GpuWindowPart(MatrixPart):
         if self.gap is None or known[1] is None:
             return False
         u, best = (to_host(self.lists.least_of_rows(pairs, self.here(v), self.shape)) for pairs in (known, offered))
-        return is_near_enough(u, v, np.maximum(u - best, 0), self.gap / 2)
+        return is_near(u, v, np.maximum(u - best, 0), self.gap / 2)
 
     def _with(self, keys: Any, others: Any) -> Any:
         return self.lists.merged((keys, None), (others, None))[0]
@@ -507,6 +510,14 @@ def bids_on(costs: SparseCosts) -> Any:
     return made.bid_sparse(costs)
 
 
+def is_near(u: Any, v: Any, excess: Any, gap: float) -> bool:
+    """As `is_near_enough`. Exact sums of a million points take 0.3 s, so they decide only where roundings matter."""
+    sums = [float(numbers.sum()) for numbers in (u, v, excess, abs(u), abs(v))]
+    cost, off = sums[0] + sums[1], OF_A_SUM * sum(sums[2:])
+    answers = {suffices(cost + way * off, cost - sums[2] - way * off, gap) for way in (-1, 1)}
+    return is_near_enough(u, v, excess, gap) if len(answers) > 1 else answers.pop()
+
+
 def overpriced(part: GpuWindowPart, u: Any, v: Any) -> tuple[int, Places]:
     """As `core.overpriced`. With a gap, the pass also finds how far u is above the least cost - v of each row."""
     if part.gap is None:
@@ -516,7 +527,7 @@ def overpriced(part: GpuWindowPart, u: Any, v: Any) -> tuple[int, Places]:
     excess = np.maximum(u - to_host(least), 0)
     if part.limit is not None:
         excess = np.where(u > part.limit, np.maximum(excess, u - part.limit), excess)
-    if picks.overpriced and is_near_enough(u, v, excess, part.gap):
+    if picks.overpriced and is_near(u, v, excess, part.gap):
         part.excess = excess
         return 0, part.places(picks.some(slice(0, 0)))
     return picks.overpriced, part.places(picks)

@@ -42,7 +42,7 @@ struct Auction {
   // as short ones, and in each round after that 2 ** NEARER times shorter. If a region has more rows than columns, prices must
   // fall all the way to the next free columns. Large epsilons do that in few bids, and small ones do not undo it. A row that is
   // cut off costs the search a path across the region: benchmarks/log/points.md, "Long chains while epsilon is large".
-  static constexpr int FAR = 6, NEARER = 2, FIRST_ALONE = -5;
+  static constexpr int FAR = 6, NEARER = 2;
   // A row that reads the matrix counts as BIDS_OF_A_READ bids of its chain, and one more for each COLUMNS_OF_A_BID columns. A
   // read takes longer than these bids, but chains that end after few reads leave more rows free.
   static constexpr Vertex BIDS_OF_A_READ = 2, COLUMNS_OF_A_BID = 1024;
@@ -148,7 +148,7 @@ struct Auction {
   // the next round.
   template <class Team>
   DEVICE bool find_first(Team& team, int* bits) const {
-    for (int here = is_alone ? FIRST_ALONE : CALM_FIRST;;) {
+    for (int here = CALM_FIRST;;) {
       const Count cut_off = hold_round(team, epsilon_of(here), most_bids);
       const bool is_calm = cut_off <= costs.num_rows / CALM, cuts_many = cut_off > costs.num_rows / MANY;
       *bits = is_calm ? here - STEP : here;
