@@ -72,7 +72,7 @@ class Cloud(NamedTuple):
 
 def _filled_up(coordinates: int, kind: Any) -> int:
     """Numbers of a row of factors of this type."""
-    together = BYTES_TOGETHER // np.dtype(kind).itemsize
+    together: int = BYTES_TOGETHER // np.dtype(kind).itemsize
     return -(-coordinates // together) * together
 
 

@@ -60,8 +60,8 @@ MOST_SAMPLED = 2048
 # The `Depth.times` with which passes pick the most entries, up to 128 a row (64 of points of many coordinates), and the
 # one with which passes pick a core for an auction.
 MOST_PICKED, DEPTH_BY_AUCTIONS = 2, 0
-# A sum by NumPy is off by less than this share of all magnitudes: it rounds a number 16 times, and once more for each time
-# that 128 numbers double.
+# A sum by NumPy is off by less than this share of all magnitudes: it rounds a number 16 times, and once more for each
+# time that 128 numbers double.
 OF_A_SUM = 2.0**-46
 # Pairs that a column of many coordinates picks once, so that each column has some.
 PICKED_BY_COLUMNS = 8
