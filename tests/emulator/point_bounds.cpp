@@ -148,6 +148,9 @@ static Given draw(Random& random) {
   Given given{draw_numbers(random, rows * d), draw_numbers(random, columns * d), draw_numbers(random, rows),
               draw_numbers(random, columns), std::vector<double>(d), {}, {}, {}, {}, std::vector<float>(columns), d,
               1 + static_cast<int>(random() % 40), 1, random() % 2 == 0, {}, draw_launch(random)};
+  for (auto* points : {&given.x, &given.y}) {  // some numbers are smaller than half floats have 11 digits of
+    for (double& number : *points) number *= random() % 8 == 0 ? 1.0 / (1 << 15) : 1;
+  }
   if (IS_SQUARE<TERMS> && random() % 2 == 0) {  // an offset that the centre takes away, up to its own roundings
     for (double& number : given.centre) number = 1e3;
     for (auto* points : {&given.x, &given.y}) {
