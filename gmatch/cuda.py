@@ -155,24 +155,26 @@ def finish_work() -> None:
 
 
 # Numbers of CUDA's libraries: float32; factors of 11 digits and sums in float32; the library's choice of a program.
-REAL_32, COMPUTE_32_FROM_TF32, GEMM_DEFAULT = 0, 77, -1
+REAL_32, REAL_16, COMPUTE_32, COMPUTE_32_FROM_TF32, GEMM_DEFAULT = 0, 2, 68, 77, -1
 # What the library multiplies products by, and the former content of their memory. It reads both on the host.
 _ONE, _ZERO = (ctypes.c_float(number) for number in (1.0, 0.0))
 
 
 def product_into(x: Any, y: Any, out: Any) -> None:
-    """Writes all products of rows of x with rows of y to `out`. All are float32 with contiguous rows.
+    """Writes all products of rows of x with rows of y to `out`. Rows are contiguous. `out` is float32.
 
-    Tensor cores read 11 binary digits of each number, if the GPU has TF32. Sums are float32.
+    x and y are both float16 or both float32. Of float32 tensor cores read 11 binary digits of each number, if the GPU
+    has TF32. Sums are float32.
     """
     libraries, (rows, coordinates), columns = module().cuda, x.shape, len(y)
     row_of_x, row_of_y, row_of_out = (array.strides[0] // array.itemsize for array in (x, y, out))
     cublas, one, zero = libraries.cublas, ctypes.addressof(_ONE), ctypes.addressof(_ZERO)
+    kind, compute = (REAL_16, COMPUTE_32) if x.itemsize == 2 else (REAL_32, COMPUTE_32_FROM_TF32)
     # The library counts columns first, so it sees x, y and `out` turned.
     cublas.gemmEx(
         libraries.device.get_cublas_handle(), cublas.CUBLAS_OP_T, cublas.CUBLAS_OP_N, columns, rows, coordinates, one,
-        y.data.ptr, REAL_32, row_of_y, x.data.ptr, REAL_32, row_of_x, zero, out.data.ptr, REAL_32, row_of_out,
-        COMPUTE_32_FROM_TF32, GEMM_DEFAULT,
+        y.data.ptr, kind, row_of_y, x.data.ptr, kind, row_of_x, zero, out.data.ptr, REAL_32, row_of_out, compute,
+        GEMM_DEFAULT,
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 import dataclasses
 import gc
+import math
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import gmatch
 from gmatch import CertificateError, FunctionCosts, Infeasible, InvalidInput, PointCosts, RowWindows, cuda
 from gmatch.backends.block_passes import Depth, HeldRows
 from gmatch.backends.protocol import AssignmentStart
-from gmatch.distributed import core, filled_windows
+from gmatch.distributed import coarse_points, core, filled_windows
 from gmatch.distributed import gpu_windows as of_windows
 from gmatch.distributed.coarse_points import GROUP, Coarse, order_of_tree
 from gmatch.distributed.gpu_windows import GpuWindowPart
@@ -231,6 +232,35 @@ def test_points_on_a_gpu_stop_at_a_gap(small_windows):
         gmatch.verify(costs, found)
 
 
+def test_sums_whose_roundings_matter_are_exact():
+    """A bound of 1 / (1 + gap) of the cost is near enough, and one that is less by a rounding is not."""
+    u = np.random.default_rng(18).random(3000) * 1e9
+    sums = set()
+    for shift in range(64):  # in other orders NumPy rounds otherwise
+        here, v = np.roll(u, shift), np.array([1 - math.fsum(u)])
+        cost = math.fsum([*here, *v])
+        sums.add(np.sign(here.sum() + v[0] - cost))
+        for excess, expected in ((0.5, True), (0.5 + 2.0**-52, False), (0.25, True), (0.75, False)):
+            assert of_windows.is_near(here, v, np.array([excess * cost]), 1.0) == expected
+    assert {-1, 1} <= sums
+
+
+@pytest.mark.parametrize("d", [2, 12])
+def test_a_gap_ends_auctions(d, small_windows, monkeypatch):
+    costs, auctions = PointCosts(*clouds("far", 400, d)), {}
+    real = of_windows.bids_on
+    for gap in (None, 0.5):
+        auctions[gap] = 0
+
+        def counted(pairs, gap=gap):
+            auctions[gap] += 1
+            return real(pairs)
+
+        monkeypatch.setattr(of_windows, "bids_on", counted)
+        gmatch.verify(costs, gmatch.lap(costs, device="gpu", gap=gap))
+    assert auctions[0.5] < auctions[None] + (1 if GPU else 0)  # auctions of a GPU may end as early without a gap
+
+
 def test_a_matrix_larger_than_the_memory_of_the_gpu_comes_in_windows(gpu, monkeypatch):
     matrix = np.random.default_rng(7).random((200, 300), np.float32)
     monkeypatch.setattr(cuda, "memory_left", lambda: 200_000)
@@ -260,9 +290,13 @@ def test_costs_that_a_gpu_fills_are_the_hosts_to_the_bit(metric):
             assert (found == wanted).all()
 
 
+# With 400 coordinates factors are half floats.
+CASES_OF_BOUNDS = (300, 1300, 9, 0), (700, 700, 64, 30), (520, 600, 300, 1e4), (300, 700, 400, 3)
+
+
 @pytest.mark.skipif(not GPU, reason="compiles programs for a GPU")
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize(("n", "m", "d", "offset"), [(300, 1300, 9, 0), (700, 700, 64, 30), (520, 600, 300, 1e4)])
+@pytest.mark.parametrize(("n", "m", "d", "offset"), CASES_OF_BOUNDS)
 def test_passes_by_bounds_find_what_pairs_cost(metric, n, m, d, offset):
     """The worst and the best pairs, as loops over the matrix find them; bounds of large offsets rule out little."""
     rng, far = np.random.default_rng(d), 0 if metric in ("dot", "cosine") else offset
@@ -407,6 +441,20 @@ def test_duals_of_centroids_leave_little_to_do(family, d, auctions, small_window
         assert found.stats["overpriced"] < (15 if family == "ring" else 1.5) * n
 
 
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_gpu_assigns_many_centroids(maximize, small_windows, monkeypatch):
+    monkeypatch.setattr(coarse_points, "MOST_ON_HOST", 3)
+    clouds_of_coarse, real = [], of_windows.assigned_on_gpu
+    monkeypatch.setattr(
+        of_windows, "assigned_on_gpu", lambda points: clouds_of_coarse.append(points.shape) or real(points)
+    )
+    costs = PointCosts(*np.random.default_rng(13).random((2, 1100, 2)), maximize=maximize)
+    found = gmatch.lap(costs, device="gpu")
+    gmatch.verify(costs, found)
+    assert clouds_of_coarse == [(68, 68), (4, 4)]
+    assert np.isclose(found.cost, gmatch.lap(costs).cost, rtol=1e-12)
+
+
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock", "dot", "cosine"])
 @pytest.mark.parametrize("maximize", [False, True])
 def test_other_metrics_start_from_centroids(metric, maximize, small_windows):
@@ -440,7 +488,7 @@ def test_groups_of_points_are_compact(number, gpu):
 @pytest.mark.parametrize("number", [16, 100, 1000])
 def test_pairs_of_centroids_have_an_assignment(number):
     x, y = np.random.default_rng(number).random((2, number, 2))
-    coarse = Coarse.of(PointCosts(x, y))
+    coarse = Coarse.of(PointCosts(x, y), None)
     rows, columns = coarse.pairs(number)
     graph = scipy.sparse.coo_array((np.ones(len(rows), bool), (rows, columns)), shape=(number, number))
     assert gmatch.max_matching(graph).size == number
@@ -462,6 +510,31 @@ def test_clusters_of_other_numbers_of_x_than_of_y_have_an_assignment(gpu):
     assert gmatch.max_matching(graph).size == 600
     part.close()
     gmatch.verify(costs, gmatch.lap(costs, device="gpu"))
+
+
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine", "cityblock"])
+def test_duals_that_mislead_give_way_to_centroids_of_fours(metric, small_windows, monkeypatch):
+    monkeypatch.setattr(of_windows, "MOST_AUCTIONS", 2)
+    monkeypatch.setattr(of_windows, "ENOUGH_AUCTIONS", 1)
+    pick = GpuWindowPart._pick
+    monkeypatch.setattr(GpuWindowPart, "_pick", lambda part, v: max(pick(part, v), part.shape[0]))
+    fours, real = [], GpuWindowPart.duals_of_fours
+
+    def noted(part):
+        v = real(part)
+        fours.append((part, v))
+        return v
+
+    monkeypatch.setattr(GpuWindowPart, "duals_of_fours", noted)
+    costs = PointCosts(*clouds("uniform", 401, 12), metric=metric)
+    found = gmatch.lap(costs, device="gpu")
+    gmatch.verify(costs, found)
+    assert np.isclose(found.cost, gmatch.lap(costs).cost, rtol=1e-12)
+    part, v = fours[-1]
+    assert part.shape == (401, 401) and np.isfinite(v).all()
+    # The duals prove much of the cost, so they belong to these points.
+    matrix = costs.of_pairs(np.arange(401)[:, None], np.arange(401))
+    assert 0.5 * found.cost < v.sum() + (matrix - v).min(axis=1).sum() <= found.cost
 
 
 def test_a_core_is_searched_anew_if_many_rows_are_offered_entries(small_windows, monkeypatch):

@@ -152,6 +152,7 @@ WRITTEN_TWICE = (
     ("backends.pair_lists_gpu", "MOST_SHARES", "points/lists.cuh"),
     ("backends.point_bounds", "STRATA_OF_ROW", "points/bounds.cuh"),
     ("backends.point_costs", "TILE", "points/pairs.cuh", "COLUMNS"),
+    ("distributed.gpu_windows", "FOUR", "points/fours.hpp", "SIZE"),
 )
 
 

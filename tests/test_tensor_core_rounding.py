@@ -14,6 +14,9 @@ from gmatch.backends.point_bounds import OF_AN_ADDITION
 
 # Numbers of factors: 3 for each of 12, 16, 64, 512 and 2,048 coordinates.
 LENGTHS = 36, 48, 192, 1536, 6144
+KINDS = np.float32, np.float16
+# Smaller numbers have less digits, and count as this number: `LEAST_SQUARE` of bounds has room for that.
+LEAST_NORMAL = {np.float32: 0.0, np.float16: 2.0**-14}
 # Products this small are cut off to 0, which bounds allow for separately.
 LEAST = 2.0**-118
 
@@ -49,14 +52,15 @@ def factors(rng, length):
     return x, y
 
 
-def worst_share(product, length, seed=0):
-    """The largest error, as a share of the error that bounds allow.
+def worst_share(product, length, seed=0, kind=np.float32):
+    """The largest error, as a share of the error that bounds allow, for factors of this type.
 
     The sum in float64 is off by at most `length` * 2**-53 of all magnitudes, 2**-31 of what is allowed.
     """
-    x, y = factors(np.random.default_rng(seed), length)
+    x, y = (numbers.astype(kind) for numbers in factors(np.random.default_rng(seed), length))
     off = abs(product(x, y).astype(np.float64) - x.astype(np.float64) @ y.T.astype(np.float64))
-    magnitudes = abs(x).astype(np.float64) @ abs(y).T.astype(np.float64)
+    x, y = (np.maximum(abs(numbers.astype(np.float64)), LEAST_NORMAL[kind]) for numbers in (x, y))
+    magnitudes = x @ y.T
     return float((off / (length * (OF_AN_ADDITION * magnitudes + LEAST))).max())
 
 
@@ -89,11 +93,13 @@ def test_that_the_inputs_tell_roundings_apart(digits, is_allowed):
 
 @pytest.mark.skipif(not GPU, reason="no GPU")
 @pytest.mark.parametrize("length", LENGTHS)
-def test_that_tensor_cores_round_as_bounds_assume(length):
-    assert worst_share(on_tensor_cores, length) <= 1
+@pytest.mark.parametrize("kind", KINDS)
+def test_that_tensor_cores_round_as_bounds_assume(length, kind):
+    assert worst_share(on_tensor_cores, length, kind=kind) <= 1
 
 
 if __name__ == "__main__":
-    for number in LENGTHS:
-        shares = [worst_share(on_tensor_cores, number, seed) for seed in range(4)]
-        print(f"{number} factors: {max(shares):.4f} of the error that is allowed")
+    for kind in KINDS:
+        for number in LENGTHS:
+            shares = [worst_share(on_tensor_cores, number, seed, kind) for seed in range(4)]
+            print(f"{number} factors of {kind.__name__}: {max(shares):.4f} of the error that is allowed")

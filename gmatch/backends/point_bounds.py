@@ -35,7 +35,7 @@ PICKED = 16
 PASSES = (
     "price_bounds_grid", "overpriced_bounds_grid", "draw_pairs_grid", "costs_by_places_grid", "round_duals_grid",
 )  # fmt: skip
-FACTORS = "largest_grid", "factors_grid"
+FACTORS = "largest_grid", "halves_grid", "factors_grid"
 FILL, FINISH = ("bounds_of_window_grid",), ("finish_window_grid",)
 SQUARES, PRODUCTS = ("sqeuclidean", "euclidean"), ("dot", "cosine")
 # The error of a bound, as a share of the squares of both lengths: (12 d + 64) / 2**24. A product of x and y is three
@@ -49,16 +49,31 @@ SQUARES, PRODUCTS = ("sqeuclidean", "euclidean"), ("dot", "cosine")
 # other roundings.
 OF_AN_ADDITION, ROUNDING, OTHER_ROUNDINGS = 2.0**-22, 2.0**-24, 64
 PER_COORDINATE = round(3 * OF_AN_ADDITION / ROUNDING)
-# Factors are filled up to a multiple of this number of coordinates: tensor cores read 16 bytes at a time.
-TOGETHER = 4
+# Half floats have the first 11 digits alone, so a product is one sum of d products, and takes a fourth of the time with
+# d = 512. What rounding takes from points is measured. If it takes the share s of a length at most, a product is off by
+# s (2 + s) |x| |y|, and by OF_AN_ADDITION for each coordinate. Half floats are taken if bounds then are at most
+# TIMES_AS_FAR times as far off: for Gaussian points of 150 coordinates or more, and for small whole numbers always.
+# benchmarks/log/points.md, "Half floats for many coordinates".
+TIMES_AS_FAR = 4
+# Added to squares of lengths for each coordinate, for half floats: these have less than 11 digits below 2**-14. No
+# coordinate is above 1.
+LEAST_SQUARE = 2.0**-16
+# Tensor cores read this number of bytes at a time: rows of factors are filled up to a multiple of it.
+BYTES_TOGETHER = 16
 
 
 class Cloud(NamedTuple):
     """Points on the GPU: as given, and as factors of a product of matrices with what belongs to each in a bound."""
 
     points: Any  # float64 [number][coordinates]
-    factors: Any  # float32 [number][3 * width], see make_factors in csrc; None if no products bound the metric
+    factors: Any  # float16 [number][width], or float32 [number][3 * width]; None if no products bound the metric
     of_points: Any  # float32 [number]
+
+
+def _filled_up(coordinates: int, kind: Any) -> int:
+    """Numbers of a row of factors of this type."""
+    together: int = BYTES_TOGETHER // np.dtype(kind).itemsize
+    return -(-coordinates // together) * together
 
 
 class Programs:
@@ -131,22 +146,42 @@ class BoundPasses:
         exponents = [math.frexp(max(number, 2.0**-500))[1] for number in to_host(largest).tolist()]
         if is_square:
             exponents = [max(exponents)] * 2
-        width = -(-self._coordinates // TOGETHER) * TOGETHER
+        scales = [math.ldexp(1.0, -exponent) for exponent in exponents]
+        multiples = (-2.0 if is_square else -1.0) * self._sign, 1.0
         sums = cupy.empty(self._programs.threads(FACTORS, "factors_grid"), np.float64)
         unit = math.ldexp(1.0, exponents[0] if self._metric == "euclidean" else sum(exponents))
+        halves, off, least = self._halves(clouds, centre, [a * b for a, b in zip(scales, multiples, strict=True)], sums)
+        width = _filled_up(self._coordinates, np.float32)
         made = []
         for number, cloud in enumerate(clouds):
-            factors, of_points = cupy.empty((len(cloud), 3 * width), np.float32), cupy.empty(len(cloud), np.float32)
-            is_first = number == 0
+            factors = cupy.empty((len(cloud), 3 * width), np.float32) if halves is None else None
+            of_points, is_first = cupy.empty(len(cloud), np.float32), number == 0
             base = self._sign / unit if is_first and self._metric == "cosine" else 0.0
-            off = (PER_COORDINATE * self._coordinates + OTHER_ROUNDINGS) * ROUNDING
             self._programs.run(
                 FACTORS, "factors_grid", self._pairs(cloud, cloud), coordinates, np.int64(width), centre,
-                math.ldexp(1.0, -exponents[number]), (-2.0 if is_square else -1.0) * self._sign if is_first else 1.0,
-                self._sign if is_square else 0.0, base, off, np.int32(2 - number), sums, factors, of_points,
+                scales[number], multiples[number], self._sign if is_square else 0.0, base, off, least,
+                np.int32(2 - number), sums, np.uint64(0) if factors is None else factors, of_points,
             )  # fmt: skip
-            made.append(Cloud(cloud, factors, of_points))
+            made.append(Cloud(cloud, factors if halves is None else halves[number], of_points))
         return unit, made[0], made[1]
+
+    def _halves(self, clouds: tuple[Any, Any], centre: Any, scales: list[float], sums: Any) -> tuple[Any, float, float]:
+        """Coordinates as half floats, if these suffice, else None; and the error of bounds.
+
+        The error is a share of squares of lengths, to which the last number is added.
+        """
+        in_parts = (PER_COORDINATE * self._coordinates + OTHER_ROUNDINGS) * ROUNDING
+        width, lost, made = _filled_up(self._coordinates, np.float16), cupy.zeros(1, np.float64), []
+        least = self._coordinates * LEAST_SQUARE
+        for cloud, scale in zip(clouds, scales, strict=True):
+            made.append(cupy.empty((len(cloud), width), np.float16))
+            self._programs.run(
+                FACTORS, "halves_grid", self._pairs(cloud, cloud), np.int64(self._coordinates), np.int64(width),
+                centre, scale, least, sums, made[-1], lost,
+            )  # fmt: skip
+        share = float(lost.item())
+        off = share * (2 + share) + self._coordinates * OF_AN_ADDITION + OTHER_ROUNDINGS * ROUNDING
+        return (made, off, least) if off <= TIMES_AS_FAR * in_parts else (None, in_parts, 0.0)
 
     def _pairs(self, x: Any, y: Any) -> Any:
         return POINT_PAIRS.pack(

@@ -75,10 +75,16 @@ class PointsOnGPU:
         coordinates = next(size for size in DIMENSIONS if size >= self._host[0].shape[1])
         x, y = (_with_zeros(points, coordinates) for points in self._host)
         x, y = cupy.asarray(x), cupy.asarray(np.ascontiguousarray(y.T))
-        boxes = cupy.empty((coordinates, 2, -(-y.shape[1] // TILE)), np.float64)
+        boxes = cupy.empty(2 * coordinates * _tiles_and_bundles(y.shape[1]), np.float64)
         passes = PointPasses((x, y, boxes), (self._metric, self._p), False, None)
         passes.find_boxes()
         return x, y, boxes
+
+
+def _tiles_and_bundles(columns: int) -> int:
+    """How many there are, as in csrc/points/pairs.cuh."""
+    tiles = -(-columns // TILE)
+    return tiles + -(-tiles // TILE)
 
 
 def _with_zeros(points: Any, coordinates: int) -> Any:
@@ -134,8 +140,8 @@ class PointPasses:
         return cupy.empty(self._shape[0], np.int32), cupy.empty(self._shape[0] * most, np.int32)
 
     def _tops(self) -> Any:
-        """Memory for the largest v of each tile."""
-        return cupy.empty(-(-self._shape[1] // TILE), np.float64)
+        """Memory for the largest v of each tile and bundle."""
+        return cupy.empty(_tiles_and_bundles(self._shape[1]), np.float64)
 
     def _picks(self, sizes: Any, columns: Any, most: int) -> Picks:
         places = listed((sizes, columns), most, 0, self._shape[1])

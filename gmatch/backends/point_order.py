@@ -24,6 +24,7 @@ def order_of_tree(points: Any, size: int) -> Any:
         return order.get()
     kernels = entry_points(POINT_ORDER, PROGRAMS, device.id)
     here, words, keys = cupy.asarray(points), Words(0), cupy.empty((2, number), np.float64)
+    widest = cupy.empty(groups, np.int32)
 
     def run(which: int, *arguments: Any) -> None:
         blocks = resident_blocks(kernels[which], GRID_BLOCK_SIZE, device)
@@ -32,7 +33,7 @@ def order_of_tree(points: Any, size: int) -> Any:
     nodes = 1
     while nodes < groups:
         numbers = (np.int64(each) for each in (number, size, nodes))
-        run(0, here, np.int32(points.shape[1]), *numbers, order, keys)
+        run(0, here, np.int32(points.shape[1]), *numbers, order, widest, keys)
         taken = cupy.empty_like(order)
         run(1, order, cupy.lexsort(keys), np.int64(number), taken)
         order, nodes = taken, 2 * nodes

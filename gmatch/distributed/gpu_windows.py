@@ -15,7 +15,7 @@ from typing import Any, cast
 import numpy as np
 
 from ..arrays import mover_to, to_host
-from ..assignment.gap import within_bound
+from ..assignment.gap import suffices, within_bound
 from ..assignment.plan import Plan
 from ..assignment.request import Options
 from ..backends import backend_for
@@ -30,7 +30,7 @@ from ..problems.windows import CheckedWindows, WindowCosts
 from ..result import STEPS, Assignment
 from . import core
 from .classical import classical
-from .coarse_points import Coarse, order_of_tree
+from .coarse_points import Coarse, centroids_of, order_of_tree
 from .core import Passes, by_core, with_highest_zero
 from .filled_windows import FilledWindows, has_few_coordinates, slices_of_passes
 from .found import Found
@@ -48,6 +48,12 @@ from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_e
 # centroids". 100,000 points in 16-D, in clusters with other numbers of x than of y, held 6 auctions and did not end
 # in 5 s: benchmarks/log/points.md, "Rows of many coordinates draw far pairs".
 MOST_AUCTIONS, PART_UNKNOWN = 12, 64
+# The first duals of points of many coordinates have misled if more than 1 row in PART_MISLED wants a new column after
+# ENOUGH_AUCTIONS auctions: 77,000 of 100,000 points in clusters, at most 38,000 of other clouds. Auctions then begin
+# again from centroids of fours of points: benchmarks/log/points.md, "Centroids of fours on a GPU".
+ENOUGH_AUCTIONS, PART_MISLED = 2, 2
+# The points of a centroid then. A host takes as many: csrc/points/fours.hpp.
+FOUR = 4
 # The begin of CuPy's message if the memory of a GPU is full. The text of an error is all that ranks send of it.
 OF_CUPY = "Out of memory allocating"
 # The most rows of a sample of points. Prices of a mixture in 16-D, n = 100,000, mislead with 512 rows: after 24
@@ -57,6 +63,9 @@ MOST_SAMPLED = 2048
 # The `Depth.times` with which passes pick the most entries, up to 128 a row (64 of points of many coordinates), and the
 # one with which passes pick a core for an auction.
 MOST_PICKED, DEPTH_BY_AUCTIONS = 2, 0
+# A sum by NumPy is off by less than this share of all magnitudes: it rounds a number 16 times, and once more for each
+# time that 128 numbers double.
+OF_A_SUM = 2.0**-46
 # Pairs that a column of many coordinates picks once, so that each column has some.
 PICKED_BY_COLUMNS = 8
 REASON = "windows of rows that come to the GPU in each pass: few entries of them are searched"
@@ -155,6 +164,18 @@ def _solved(part: GpuWindowPart, v: Any) -> tuple[Found, str]:
     if not block.fits_core:
         return classical(one_rank(), part, plan, v), TOO_FAR
     return by_core(one_rank(), part, plan, v, PASSES), REASON
+
+
+def assigned_on_gpu(points: PointCosts) -> tuple[Any, Any]:
+    """The duals and the mates of the rows of a cheapest assignment of all points, which are in the order of a tree."""
+    windows = FilledWindows(points)
+    part = GpuWindowPart(PointBlock(points), windows, None)
+    try:
+        found, _ = _solved(part, None)
+    finally:
+        part.close()
+        windows.close()
+    return found.u, found.row_match
 
 
 class GpuWindowPart(MatrixPart):
@@ -290,7 +311,7 @@ class GpuWindowPart(MatrixPart):
         few = self._pairs is not None and self.bounds is None
         if not few or self.limit is not None or self.shape[0] < self.shape[1]:
             return None
-        self.coarse = Coarse.of(windows.of)
+        self.coarse = Coarse.of(windows.of, assigned_on_gpu)
         if self.coarse is None:
             return None
         to_rows = windows.on_gpu(windows.of.y, self.coarse.points.x)
@@ -315,19 +336,38 @@ class GpuWindowPart(MatrixPart):
         This ends when few rows want a column that is not in the core.
         """
         self._pick(v)
-        for _ in range(MOST_AUCTIONS):
+        for number in range(1, MOST_AUCTIONS + 1):
             v = self._bid(v)
-            if self._pick(v) * PART_UNKNOWN <= self.shape[0]:
+            unknown = self._pick(v)
+            if unknown * PART_UNKNOWN <= self.shape[0]:
                 break
+            has_fours = self.bounds is not None and self.shape[0] >= FOUR
+            if has_fours and number == ENOUGH_AUCTIONS and unknown * PART_MISLED > self.shape[0]:
+                v = self.duals_of_fours()
+                self._pick(v)
         self.starts_near = True
         return v
+
+    def duals_of_fours(self) -> Any:
+        """Duals of the columns: for each y about the least cost - u of all centroids of four near points x each."""
+        windows: Any = self._windows
+        points = windows.of
+        x, y = (centroids_of(cloud[order_of_tree(cloud, FOUR)], FOUR) for cloud in (points.x, points.y))
+        u = self.here(assigned_on_gpu(points.with_points(x, y))[0])
+        bounds, shape = bounds_of(windows, self.block, (points.y, x)), (self.shape[1], len(x))
+        numbers = self.here(np.arange(shape[0], dtype=np.int32))
+        picks = bounds.price(numbers, u, Depth(0, 1.0), 1)
+        return to_host(self.lists.least_of_rows((picks.places, picks.costs), u, shape))
 
     def _pick(self, v: Any) -> int:
         """Picks the best few pairs of each row by these duals; of few coordinates also of each column.
 
-        Pairs picked before stay. Returns how many rows have a best pair that was not picked before.
+        Pairs picked before stay. Returns how many rows have a best pair that was not picked before, or 0 if the pairs
+        picked before are enough for the gap: then no other pair is picked.
         """
         offered, before, here = core.price(self, v, DEPTH_BY_AUCTIONS), self.picked, self.here(v)
+        if before is not None and self._is_near(before, offered, v):
+            return 0
         self.picked, unknown, keys = None, self.shape[0], offered[0]
         if before is not None:
             unknown = self.lists.rows_that_want(offered, here, self.shape, before[0])
@@ -339,6 +379,16 @@ class GpuWindowPart(MatrixPart):
             keys = self._with(keys, self._picked_by_columns(here))
         self.picked = keys, self._costs_of(keys)
         return unknown
+
+    def _is_near(self, known: Places, offered: Places, v: Any) -> bool:
+        """Whether by these duals known pairs are nearly as good as the best of all pairs, which are offered.
+
+        Half of the gap is for what a search in the known pairs changes.
+        """
+        if self.gap is None or known[1] is None:
+            return False
+        u, best = (to_host(self.lists.least_of_rows(pairs, self.here(v), self.shape)) for pairs in (known, offered))
+        return is_near(u, v, np.maximum(u - best, 0), self.gap / 2)
 
     def _with(self, keys: Any, others: Any) -> Any:
         return self.lists.merged((keys, None), (others, None))[0]
@@ -417,11 +467,12 @@ class GpuWindowPart(MatrixPart):
         return False
 
 
-def bounds_of(windows: FilledWindows, block: Any) -> Any:
-    """Passes over the pairs of points of a problem by bounds."""
+def bounds_of(windows: FilledWindows, block: Any, clouds: Any = None) -> Any:
+    """Passes over the pairs of points of a problem by bounds, or over the pairs of other clouds."""
     points = windows.of
     centre = middle(points.x, points.y) if points.metric in SQUARES else np.zeros(points.x.shape[1])
-    return windows.points.bounds(centre, (block.maximize, block.limit, max(-points.lowest, points.highest)))
+    asked = block.maximize, block.limit, max(-points.lowest, points.highest)
+    return (windows.points if clouds is None else windows.on_gpu(*clouds)).bounds(centre, asked)
 
 
 # The passes that `core` calls, over windows.
@@ -462,6 +513,14 @@ def bids_on(costs: SparseCosts) -> Any:
     return made.bid_sparse(costs)
 
 
+def is_near(u: Any, v: Any, excess: Any, gap: float) -> bool:
+    """As `is_near_enough`. Exact sums of a million points take 0.3 s, so they decide only where roundings matter."""
+    sums = [float(numbers.sum()) for numbers in (u, v, excess, abs(u), abs(v))]
+    cost, off = sums[0] + sums[1], OF_A_SUM * sum(sums[2:])
+    answers = {suffices(cost + way * off, cost - sums[2] - way * off, gap) for way in (-1, 1)}
+    return is_near_enough(u, v, excess, gap) if len(answers) > 1 else answers.pop()
+
+
 def overpriced(part: GpuWindowPart, u: Any, v: Any) -> tuple[int, Places]:
     """As `core.overpriced`. With a gap, the pass also finds how far u is above the least cost - v of each row."""
     if part.gap is None:
@@ -471,7 +530,7 @@ def overpriced(part: GpuWindowPart, u: Any, v: Any) -> tuple[int, Places]:
     excess = np.maximum(u - to_host(least), 0)
     if part.limit is not None:
         excess = np.where(u > part.limit, np.maximum(excess, u - part.limit), excess)
-    if picks.overpriced and is_near_enough(u, v, excess, part.gap):
+    if picks.overpriced and is_near(u, v, excess, part.gap):
         part.excess = excess
         return 0, part.places(picks.some(slice(0, 0)))
     return picks.overpriced, part.places(picks)

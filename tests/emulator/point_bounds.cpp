@@ -9,11 +9,14 @@ constexpr bool IS_SQUARE = std::is_base_of_v<SquaredTerms, Terms>;
 template <class Terms>
 constexpr bool IS_PRODUCT = IS_SQUARE<Terms> || std::is_same_v<Terms, Products<0>> || std::is_same_v<Terms, Products<1>>;
 
+constexpr double LEAST_SQUARE = 1.0 / (1 << 16);  // as in gmatch/backends/point_bounds.py
+
 struct Given {
   std::vector<double> x, y, u, v, centre, costs;
   std::vector<float> window, of_rows, of_columns, rounded;
   int dimension, most;
   double per_unit;
+  bool in_halves;
   PointPairs pairs;
   emulator::Launch launch;
 
@@ -37,6 +40,46 @@ static double largest_of(const Given& given, const std::vector<double>& points) 
   const PointPairs cloud{points.data(), nullptr, static_cast<Vertex>(points.size()) / given.dimension, 0, 0, 1, 0};
   emulator::launch(given.launch, [&] { largest_grid(cloud, given.dimension, given.centre.data(), &largest, arrivals); });
   return largest;
+}
+
+// The number that the bits of a half float mean.
+static float of_half(unsigned short bits) {
+  const int exponent = bits >> 10 & 31, digits = bits & 1023;
+  const double size = exponent == 0 ? std::ldexp(digits, -24) : std::ldexp(1024 + digits, exponent - 25);
+  return static_cast<float>(bits >> 15 ? -size : size);
+}
+
+// Factors that are half floats. Returns the largest share of a point that they lose.
+static double make_halves(const Given& given, const int* exponents, int width, std::vector<double>& sums,
+                          std::vector<float>* factors) {
+  double lost = 0, expected = 0;
+  for (int side = 0; side < 2; ++side) {
+    const std::vector<double>& points = side == 0 ? given.x : given.y;
+    const Count number = static_cast<Count>(points.size()) / given.dimension;
+    const PointPairs cloud{points.data(), nullptr, static_cast<Vertex>(number), 0, 0, 1, 0};
+    const double factor = (side == 1 ? 1 : (IS_SQUARE<TERMS> ? -2 : -1) * given.pairs.sign) * std::ldexp(1, -exponents[side]);
+    std::vector<unsigned short> halves(number * width, 7);
+    emulator::launch(given.launch, [&] {
+      halves_grid(cloud, given.dimension, width, given.centre.data(), factor, given.dimension * LEAST_SQUARE, sums.data(),
+                  halves.data(), &lost, arrivals);
+    });
+    for (const unsigned short half : halves) factors[side].push_back(of_half(half));
+    for (Count i = 0; i < number; ++i) {
+      double square = 0, square_lost = 0;
+      for (int k = 0; k < width; ++k) {
+        const double x = k < given.dimension ? (points[i * given.dimension + k] - given.centre[k]) * factor : 0;
+        const double off = x - factors[side][i * width + k];
+        if (std::abs(off) > std::max(std::abs(x) * std::ldexp(1, -11), std::ldexp(1, -25))) {
+          emulator::fail("a half float that is not the nearest");
+        }
+        square += x * x;
+        square_lost += off * off;
+      }
+      expected = std::max(expected, std::sqrt(square_lost / (square + given.dimension * LEAST_SQUARE)));
+    }
+  }
+  if (std::abs(lost - expected) > 1e-12) emulator::fail("another loss than that of the half floats");
+  return lost;
 }
 
 // The window, and what belongs to points in a bound, as gmatch/backends/point_bounds.py has them made.
@@ -64,25 +107,34 @@ static void make_bounds(Given& given) {
   const bool is_root = std::is_same_v<TERMS, RootOfSquaredTerms>;
   given.per_unit = std::ldexp(1, -(is_root ? exponents[0] : exponents[0] + exponents[1]));
   std::vector<float> factors[2];
-  const double sign = given.pairs.sign, off = (12.0 * d + 64) / (1 << 24);
-  const int width = (d + 3) / 4 * 4;
+  const double sign = given.pairs.sign;
+  const int width = given.in_halves ? (d + 7) / 8 * 8 : (d + 3) / 4 * 4;
   std::vector<double> sums(given.launch.blocks * given.launch.threads);
+  double off = (12.0 * d + 64) / (1 << 24), least = 0;
+  if (given.in_halves) {
+    const double lost = make_halves(given, exponents, width, sums, factors);
+    if (lost > std::ldexp(1, -11)) emulator::fail("half floats that lose too much");
+    least = d * LEAST_SQUARE;
+    off = lost * (2 + lost) + (4.0 * d + 64) / (1 << 24);
+  }
   for (int side = 0; side < 2; ++side) {
     const std::vector<double>& points = side == 0 ? given.x : given.y;
     const PointPairs cloud{points.data(), nullptr, side == 0 ? rows : columns, 0, 0, 1, 0};
     const double base = side == 0 && std::is_same_v<TERMS, Products<1>> ? sign * given.per_unit : 0;
     const double factor = side == 0 ? (IS_SQUARE<TERMS> ? -2 : -1) * sign : 1;
-    factors[side].resize(3 * points.size() / d * width);
+    if (!given.in_halves) factors[side].resize(3 * points.size() / d * width);
     emulator::launch(given.launch, [&] {
-      factors_grid(cloud, d, width, given.centre.data(), std::ldexp(1, -exponents[side]), factor, IS_SQUARE<TERMS> ? sign : 0, base,
-                   off, 2 - side, sums.data(), factors[side].data(), side == 0 ? given.of_rows.data() : given.of_columns.data(), arrivals);
+      factors_grid(cloud, d, width, given.centre.data(), std::ldexp(1, -exponents[side]), factor, IS_SQUARE<TERMS> ? sign : 0,
+                   base, off, least, 2 - side, sums.data(), given.in_halves ? nullptr : factors[side].data(),
+                   side == 0 ? given.of_rows.data() : given.of_columns.data(), arrivals);
     });
   }
+  const int length = given.in_halves ? width : 3 * width;
   for (Vertex row = 0; row < rows; ++row) {
     for (Vertex column = 0; column < columns; ++column) {
       float sum = 0;
-      for (int k = 3 * width - 1; k >= 0; --k) {
-        const float x = factors[0][row * 3 * width + k], y = factors[1][column * 3 * width + k];
+      for (int k = length - 1; k >= 0; --k) {
+        const float x = factors[0][row * length + k], y = factors[1][column * length + k];
         if (short_float(x) != x || short_float(y) != y) emulator::fail("a factor of more than 11 digits");
         sum += x * y;
       }
@@ -95,7 +147,10 @@ static Given draw(Random& random) {
   const Vertex rows = 1 + random() % 9, columns = 1 + random() % (random() % 3 == 0 ? 2500 : 80), d = 1 + random() % 20;
   Given given{draw_numbers(random, rows * d), draw_numbers(random, columns * d), draw_numbers(random, rows),
               draw_numbers(random, columns), std::vector<double>(d), {}, {}, {}, {}, std::vector<float>(columns), d,
-              1 + static_cast<int>(random() % 40), 1, {}, draw_launch(random)};
+              1 + static_cast<int>(random() % 40), 1, random() % 2 == 0, {}, draw_launch(random)};
+  for (auto* points : {&given.x, &given.y}) {  // some numbers are smaller than half floats have 11 digits of
+    for (double& number : *points) number *= random() % 8 == 0 ? 1.0 / (1 << 15) : 1;
+  }
   if (IS_SQUARE<TERMS> && random() % 2 == 0) {  // an offset that the centre takes away, up to its own roundings
     for (double& number : given.centre) number = 1e3;
     for (auto* points : {&given.x, &given.y}) {
@@ -122,6 +177,8 @@ static Given draw(Random& random) {
   return given;
 }
 
+static double far_off(const Given& given) { return given.in_halves ? 0.05 : 0.01; }
+
 static std::string judge_bounds(const Given& given) {
   double error = 0;
   for (Vertex row = 0; row < given.pairs.num_rows; ++row) {
@@ -132,7 +189,7 @@ static std::string judge_bounds(const Given& given) {
       error = std::max(error, reduced - given.bound(row, column));
     }
   }
-  return error < 0.01 ? "" : "a bound that is far off";
+  return error < far_off(given) ? "" : "a bound that is far off";
 }
 
 struct Picked {
@@ -245,8 +302,8 @@ static std::string judge_finished(const Given& given) {
     finish_window_grid(given.pairs, given.of_rows.data(), given.of_columns.data(), window.data(), arrivals);
   });
   for (std::size_t i = 0; i < window.size(); ++i) {
-    const double cost = given.costs[i] * given.per_unit;
-    if (given.costs[i] < given.pairs.limit ? std::abs(window[i] - cost) > 0.01 : window[i] < cost - 0.01) {
+    const double cost = given.costs[i] * given.per_unit, far = far_off(given);
+    if (given.costs[i] < given.pairs.limit ? std::abs(window[i] - cost) > far : window[i] < cost - far) {
       return "a finished window that is far off";
     }
   }

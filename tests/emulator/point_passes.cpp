@@ -42,18 +42,19 @@ static Given draw(Random& random) {
       given.costs.push_back(std::min(sign * TERMS::end(sum, p), limit));
     }
   }
-  constexpr Vertex TILE = Tiles::COLUMNS;
-  for (int k = 0; k < COORDINATES; ++k) {
-    std::vector<double> ends[2];
-    for (Vertex first = 0; first < columns; first += TILE) {
-      const double* const begin = &given.y[k * columns] + first;
-      const auto [least, most] = std::minmax_element(begin, begin + std::min(TILE, columns - first));
-      ends[0].push_back(*least);
-      ends[1].push_back(*most);
+  for (const Vertex size : {Tiles::COLUMNS, Tiles::COLUMNS * Tiles::COLUMNS}) {  // of a tile, and of a bundle
+    for (int k = 0; k < COORDINATES; ++k) {
+      std::vector<double> ends[2];
+      for (Vertex first = 0; first < columns; first += size) {
+        const double* const begin = &given.y[k * columns] + first;
+        const auto [least, most] = std::minmax_element(begin, begin + std::min(size, columns - first));
+        ends[0].push_back(*least);
+        ends[1].push_back(*most);
+      }
+      for (const auto& numbers : ends) given.boxes.insert(given.boxes.end(), numbers.begin(), numbers.end());
     }
-    for (const auto& numbers : ends) given.boxes.insert(given.boxes.end(), numbers.begin(), numbers.end());
   }
-  given.tops.assign((columns + TILE - 1) / TILE, -77);
+  given.tops.assign(given.boxes.size() / (2 * COORDINATES), -77);
   std::vector<double> found(given.boxes.size(), 77);
   emulator::launch(given.launch, [&] { boxes_of_points_grid(given.pairs, found.data(), arrivals); });
   if (found != given.boxes) emulator::fail("other boxes");

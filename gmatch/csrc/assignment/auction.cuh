@@ -38,6 +38,13 @@ struct Auction {
   // Chains become twice as long if that saves 2 rows for each short chain's length that is added. 1 and 16 in place of 4 are
   // slower for random costs, or for points: benchmarks/log/sparse.md, "Chains as long as they are worth".
   static constexpr Count WORTH = 4;
+  // In the first round of an auction alone, after the rounds that look for the first epsilon, chains get a short chain's length
+  // for each OF_FAR rows that were cut off, and at most FAR lengths. In each round after that they are NEARER times shorter. If a
+  // region has more rows than columns, prices must fall all the way to the next free columns. Large epsilons do that in few bids,
+  // and small ones do not undo it. A row that is cut off costs the search a path across the region:
+  // benchmarks/log/points.md, "Long chains while epsilon is large".
+  static constexpr Count OF_FAR = 2, FAR = 64;
+  static constexpr Vertex NEARER = 4;
   // A row that reads the matrix counts as BIDS_OF_A_READ bids of its chain, and one more for each COLUMNS_OF_A_BID columns. A
   // read takes longer than these bids, but chains that end after few reads leave more rows free.
   static constexpr Vertex BIDS_OF_A_READ = 2, COLUMNS_OF_A_BID = 1024;
@@ -113,14 +120,17 @@ struct Auction {
     Vertex times = 1;
     if (has_epsilon()) {
       int bits = first;
-      Vertex bids = most_bids;
+      Vertex bids = most_bids, far = 0;
       if (is_alone || longer > 1) {
-        if (find_first(team, &bits) || is_alone) longer = 1;
+        Count cut_off = 0;
+        if (find_first(team, &bits, &cut_off) || is_alone) longer = 1;
         else bids *= GROWTH;
+        if (is_alone) far = most_bids * static_cast<Vertex>(cut_off / OF_FAR < FAR ? cut_off / OF_FAR : FAR);
       }
-      for (const int largest = bits; bits > last;) {
+      for (const int largest = bits; bits > last; far /= NEARER) {
         const bool spreads = bits >= LAST_TO_SPREAD;
-        const Count cut_off = hold_round(team, epsilon_of(bits), times * (spreads ? bids : most_bids));
+        const Vertex usual = times * (spreads ? bids : most_bids);
+        const Count cut_off = hold_round(team, epsilon_of(bits), usual < far ? far : usual);
         const bool cuts_off = cut_off > costs.num_rows / FEW;
         times = times_after(cut_off, times, most_times);
         const bool grows = spreads && cuts_off && bids < most_bids * longer;
@@ -137,13 +147,13 @@ struct Auction {
 
   // Holds rounds with larger and larger epsilons, from CALM_FIRST on, until one of them is calm. An auction alone also stops at
   // an epsilon as large as the widest spread. Other auctions also stop from `first` on: after a round that does not cut off many
-  // chains, or at an epsilon as large as prices may lie apart. Returns whether the last round was calm, and leaves the epsilon of
-  // the next round.
+  // chains, or at an epsilon as large as prices may lie apart. Returns whether the last round was calm. Leaves how many chains it
+  // cut off, and the epsilon of the next round.
   template <class Team>
-  DEVICE bool find_first(Team& team, int* bits) const {
+  DEVICE bool find_first(Team& team, int* bits, Count* cut_off) const {
     for (int here = CALM_FIRST;;) {
-      const Count cut_off = hold_round(team, epsilon_of(here), most_bids);
-      const bool is_calm = cut_off <= costs.num_rows / CALM, cuts_many = cut_off > costs.num_rows / MANY;
+      *cut_off = hold_round(team, epsilon_of(here), most_bids);
+      const bool is_calm = *cut_off <= costs.num_rows / CALM, cuts_many = *cut_off > costs.num_rows / MANY;
       *bits = is_calm ? here - STEP : here;
       if (is_calm) return true;
       const bool is_widest = ldexp(spreads->typical(), here) >= static_cast<double>(is_alone ? spreads->widest : spread);

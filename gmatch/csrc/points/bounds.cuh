@@ -288,7 +288,8 @@ struct Factors {
   double factor;     // then, in the product, by this
   double of_square;  // the square of the length counts this many times in a bound
   double base;       // added to it
-  double off;        // the error, as a share of the square
+  double off;        // the error, as a share of the square and `least`
+  double least;
   int part_of_low;   // the part of a row of factors that has the lower digits: 1 or 2
 };
 
@@ -302,28 +303,72 @@ DEVICE float short_float(double x) {
   return same.number;
 }
 
+// A number of 11 binary digits, none of them below 2**-24: half floats hold such numbers.
+DEVICE float half_float(double x) {
+  constexpr double LEAST = 1.0 / (1 << 14), DIGIT = 1.0 / (1 << 24);
+  return x < LEAST && x > -LEAST ? static_cast<float>(floor(x / DIGIT + 0.5) * DIGIT) : short_float(x);
+}
+// The bits of such a number as a half float. The bits of a float have more digits, and exponents that count from another number.
+DEVICE unsigned short bits_of_half(float x) {
+  union {
+    float number;
+    unsigned bits;
+  } same = {x};
+  constexpr float LEAST = 1.0f / (1 << 14), DIGIT = 1.0f / (1 << 24);
+  const unsigned sign = same.bits >> 16 & 0x8000u;
+  const float size = x < 0 ? -x : x;
+  const unsigned rest = size < LEAST ? static_cast<unsigned>(size / DIGIT) : ((same.bits & 0x7fffffffu) >> 13) - (112u << 10);
+  return static_cast<unsigned short>(sign | rest);
+}
+
+// Coordinates as half floats, `width` for each point, filled up with zeros. `lost` becomes the largest length of what rounding
+// takes from a point, as a share of its length; it is 0 before. `least` is added to the square of each length, since small
+// numbers lose more. `sums` is memory as for make_factors.
+template <class Team>
+DEVICE void make_halves(Team& team, const double* points, Count num_points, Count dimension, Count width, const double* centre,
+                        double factor, double least, double* sums, unsigned short* made, double* lost) {
+  double largest = 0;
+  team.each_group(num_points, [&](Count point) {
+    double mine = 0, mine_lost = 0;
+    for (Count k = team.lane(); k < width; k += team.lanes()) {
+      const double x = k < dimension ? (points[point * dimension + k] - centre[k]) * factor : 0;
+      const float half = half_float(x);
+      made[point * width + k] = bits_of_half(half);
+      mine += x * x;
+      mine_lost += (x - half) * (x - half);
+    }
+    double* const of_group = sums + team.rank() / team.lanes() * team.lanes();
+    const double square = sum_of_group(team, of_group, mine), square_lost = sum_of_group(team, of_group, mine_lost);
+    const double share = sqrt(square_lost / (square + least));
+    largest = share > largest ? share : largest;
+  });
+  team.max_all(lost, largest);
+}
+
 // A row of factors has three parts of `width` numbers, filled up with zeros. Two parts have the first digits of the coordinates,
 // and one has the next digits. x and y have the next digits in different parts. So the product of a row of x and a row of y
-// lacks the product of their next digits. `sums` [team.size()] is memory to work in.
+// lacks the product of their next digits. `sums` [team.size()] is memory to work in. If `made` is null, only `of_points` is
+// written: half floats are the factors.
 template <class Team>
 DEVICE void make_factors(Team& team, const double* points, Count num_points, Count dimension, Count width,
                          const double* centre, const Factors& factors, double* sums, float* made, float* of_points) {
   constexpr double LEAST_NUMBER = 1.0 / (1LL << 60) / (1LL << 58);  // smaller products are rounded by more than a share
   team.each_group(num_points, [&](Count point) {
-    float* const to = made + 3 * point * width;
     double mine = 0;
     for (Count k = team.lane(); k < width; k += team.lanes()) {
       const double x = k < dimension ? (points[point * dimension + k] - centre[k]) * factors.scale : 0;
+      mine += x * x;
+      if (made == nullptr) continue;
+      float* const to = made + 3 * point * width;
       const double factor = x * factors.factor;
       const float high = short_float(factor), low = short_float(factor - high);
       to[k] = high;
       to[width + k] = factors.part_of_low == 1 ? low : high;
       to[2 * width + k] = factors.part_of_low == 2 ? low : high;
-      mine += x * x;
     }
     const double square = sum_of_group(team, sums + team.rank() / team.lanes() * team.lanes(), mine);
     if (team.lane() != 0) return;
-    const double error = factors.off * square + LEAST_NUMBER * static_cast<double>(dimension);
+    const double error = factors.off * (square + factors.least) + LEAST_NUMBER * static_cast<double>(dimension);
     of_points[point] = float_below(factors.of_square * square + factors.base - error);
   });
 }

@@ -10,6 +10,7 @@ struct NodesOfTree {
   Count num_points, size_of_group, num_nodes;
 
   DEVICE Count num_groups() const { return (num_points + size_of_group - 1) / size_of_group; }
+  DEVICE Count of_place(Count place) const { return place / size_of_group * num_nodes / num_groups(); }
   // Where a node begins.
   DEVICE Count begin_of(Count node) const {
     const Count place = (node * num_groups() + num_nodes - 1) / num_nodes * size_of_group;
@@ -17,30 +18,37 @@ struct NodesOfTree {
   }
 };
 
+// A node looks at no more than SEEN of its points, at equal distances, to find the coordinate in which it reaches farthest. One
+// lane group looks at a node, so the first nodes would take longest.
+constexpr Count SEEN = 1024;
+
 // Writes two keys for each place of the order, by which it is to be sorted: the number of its node, and behind these the
-// coordinate of its point in which the node reaches farthest.
+// coordinate of its point in which the node reaches farthest. `widest` [num_nodes] is memory.
 template <class Team>
 DEVICE void find_keys_of_nodes(Team& team, const double* points, int dimension, const NodesOfTree& nodes, const Count* order,
-                               double* keys) {
+                               int* widest, double* keys) {
   team.each_group_apart(nodes.num_nodes, [&](Count node) {
-    const Count begin = nodes.begin_of(node), end = nodes.begin_of(node + 1);
+    const Count begin = nodes.begin_of(node), end = nodes.begin_of(node + 1), step = (end - begin + SEEN - 1) / SEEN;
     double farthest = -1;
-    int widest = 0;
+    int found = 0;
     for (int k = 0; k < dimension; ++k) {
       double least = points[order[begin] * dimension + k], minus_most = -least;
-      for (Count place = begin + team.lane(); place < end; place += team.lanes()) {
+      for (Count place = begin + team.lane() * step; place < end; place += team.lanes() * step) {
         const double here = points[order[place] * dimension + k];
         least = here < least ? here : least;
         minus_most = -here < minus_most ? -here : minus_most;
       }
       const double reach = -team.min_group(minus_most) - team.min_group(least);
-      widest = reach > farthest ? k : widest;
+      found = reach > farthest ? k : found;
       farthest = reach > farthest ? reach : farthest;
     }
-    for (Count place = begin + team.lane(); place < end; place += team.lanes()) {
-      keys[place] = points[order[place] * dimension + widest];
-      keys[nodes.num_points + place] = static_cast<double>(node);
-    }
+    if (team.lane() == 0) widest[node] = found;
+  });
+  team.sync();
+  team.each(nodes.num_points, [&](Count place) {
+    const Count node = nodes.of_place(place);
+    keys[place] = points[order[place] * dimension + widest[node]];
+    keys[nodes.num_points + place] = static_cast<double>(node);
   });
 }
 

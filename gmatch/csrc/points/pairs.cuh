@@ -34,11 +34,15 @@ struct PointPairs {
   }
 };
 
-// Columns in tiles, and what bounds all pairs of a tile. A tile is 32 columns that follow one another.
+// Columns in tiles, and what bounds all pairs of a tile. A tile is 32 columns that follow one another, and a bundle is 32 tiles.
 struct Tiles {
-  static constexpr Vertex COLUMNS = 32;  // a lane has one
+  static constexpr Vertex COLUMNS = 32;  // a lane has one; also tiles of a bundle
 
-  const double* boxes;  // [coordinates][2][tiles] the least and the largest number of each coordinate in a tile
+  // [coordinates][2][tiles], and behind them [coordinates][2][bundles]: the least and the largest number of each coordinate
+  const double* boxes;
   const double* v;      // [num_columns]
-  const double* tops;   // [tiles] the largest v of a tile
+  const double* tops;   // [tiles], and behind them [bundles]: the largest v
+
+  // How many tiles columns have, or how many bundles tiles have.
+  static DEVICE Vertex number_of(Vertex size) { return (size + COLUMNS - 1) / COLUMNS; }
 };

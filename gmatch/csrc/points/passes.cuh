@@ -2,8 +2,8 @@
 //
 // For few coordinates a sum takes less time than to read it from memory. So no window of costs is ever written. No sum is
 // computed for most tiles of columns: what a pair costs with the box of a tile, less the largest v of its columns, is no more
-// than any cost - v there. A row skips the tile if it wants less than that. The order of the points decides how small boxes are,
-// and so how many tiles are skipped, but nothing else.
+// than any cost - v there. A row skips the tile if it wants less than that. It skips a bundle of tiles alike. The order of the
+// points decides how small boxes are, and so how many tiles are skipped, but nothing else.
 #pragma once
 #include "core/block_passes.cuh"
 #include "points/window.cuh"
@@ -36,19 +36,15 @@ struct PointPass {
     });
   }
 
-  DEVICE Vertex num_tiles() const { return (costs.num_columns + STRATA - 1) / STRATA; }
+  DEVICE Vertex num_tiles() const { return Tiles::number_of(costs.num_columns); }
+  DEVICE Vertex num_bundles() const { return Tiles::number_of(num_tiles()); }
 
-  // The tile with the least bound for a row; the first one of equal bounds.
+  // A tile near a row: of the bundle with the least bound the tile with the least bound; the first ones of equal bounds.
   template <class Team>
-  DEVICE Vertex best_tile(const Team& team, const double* x) const {
-    double least = costs.infinite();
-    Vertex at_least = 0;
-    for (Vertex tile = team.lane(); tile < num_tiles(); tile += STRATA) {
-      const double bound = bound_of(x, tile);
-      at_least = bound < least ? tile : at_least;
-      least = bound < least ? bound : least;
-    }
-    return team.min_group(least == team.min_group(least) ? at_least : LAST_VERTEX);
+  DEVICE Vertex near_tile(const Team& team, const double* x) const {
+    const Vertex bundle = best_of(team, 0, num_bundles(), [&](Vertex here) { return bound_of_bundle(x, here); });
+    const Vertex first = bundle * STRATA, end = first + STRATA < num_tiles() ? first + STRATA : num_tiles();
+    return best_of(team, first, end, [&](Vertex tile) { return bound_of(x, tile); });
   }
 
   // visit(r, column, cost - v) for all columns of a tile; a lane has one of them.
@@ -61,25 +57,29 @@ struct PointPass {
     for (Vertex r = 0; r < ROWS; ++r) visit(r, column, of_pair(rows.x[r], y) - tiles.v[column]);
   }
 
-  // Visits the tiles, except `done`, that may have a cost - v below wanted[r] of a row. After each 32 tiles that were looked at,
-  // next(visited) may lower wanted[r]. Different rows begin at different tiles.
+  // Visits the tiles, except `done`, that may have a cost - v below wanted[r] of a row: first the tiles of the bundle of `done`,
+  // then the others. After each bundle that was looked at, next(visited) may lower wanted[r]. Different rows begin at different
+  // bundles.
   template <class Team, int ROWS, class Visit, class Next>
   DEVICE void each_below(const Team& team, Vertex first_row, const Rows<ROWS>& rows, const double* wanted, Vertex done,
                          Visit visit, Next next) const {
     static_assert(Team::LANES == STRATA, "a lane has one column of a tile");
-    const Vertex parts = (num_tiles() + STRATA - 1) / STRATA;
+    const Vertex own = done == NONE ? NONE : done / STRATA, parts = Tiles::number_of(num_bundles());
+    const auto look_into = [&](Vertex bundle) {
+      const Vertex first = bundle * STRATA, mine = first + team.lane();
+      const bool may_be = mine < num_tiles() && mine != done &&
+                          any_below(rows, wanted, [&](const double* x) { return bound_of(x, mine); });
+      const unsigned votes = team.vote(may_be);
+      each_vote(votes, [&](Vertex lane) { visit_tile(team, rows, first + lane, visit); });
+      next(team.count(votes));
+    };
+    if (own != NONE) look_into(own);
     const Vertex turn = static_cast<Vertex>(RowPass<double>::scattered(first_row) % static_cast<unsigned>(parts));
     for (Vertex i = 0; i < parts; ++i) {
       const Vertex first = (i < parts - turn ? i + turn : i + turn - parts) * STRATA, mine = first + team.lane();
-      bool may_be = false;
-      if (mine < num_tiles() && mine != done) {
-        for (Vertex r = 0; r < ROWS; ++r) may_be = may_be || bound_of(rows.x[r], mine) < wanted[r];
-      }
-      const unsigned votes = team.vote(may_be);
-      for (Vertex lane = 0; lane < STRATA && votes >> lane != 0; ++lane) {
-        if (votes >> lane & 1) visit_tile(team, rows, first + lane, visit);
-      }
-      next(team.count(votes));
+      const bool may_be = mine < num_bundles() && mine != own &&
+                          any_below(rows, wanted, [&](const double* x) { return bound_of_bundle(x, mine); });
+      each_vote(team.vote(may_be), [&](Vertex lane) { look_into(first + lane); });
     }
   }
 
@@ -91,15 +91,46 @@ struct PointPass {
   }
 
  private:
-  // No cost - v of the tile is less than this.
+  // The number from `first` on with the least bound(number), the first one of equal bounds.
+  template <class Team, class Bound>
+  static DEVICE Vertex best_of(const Team& team, Vertex first, Vertex end, Bound bound) {
+    double least = beyond_all(double{});
+    Vertex at_least = first;
+    for (Vertex here = first + team.lane(); here < end; here += STRATA) {
+      const double bound_here = bound(here);
+      at_least = bound_here < least ? here : at_least;
+      least = bound_here < least ? bound_here : least;
+    }
+    return team.min_group(least == team.min_group(least) ? at_least : LAST_VERTEX);
+  }
+  // Whether bound(x) is below what a row wants.
+  template <int ROWS, class Bound>
+  static DEVICE bool any_below(const Rows<ROWS>& rows, const double* wanted, Bound bound) {
+    bool may_be = false;
+    for (Vertex r = 0; r < ROWS; ++r) may_be = may_be || bound(rows.x[r]) < wanted[r];
+    return may_be;
+  }
+  template <class Use>
+  static DEVICE void each_vote(unsigned votes, Use use) {
+    for (Vertex lane = 0; lane < STRATA && votes >> lane != 0; ++lane) {
+      if (votes >> lane & 1) use(lane);
+    }
+  }
+
+  // No cost - v of the tile, or of the bundle, is less than this.
   DEVICE double bound_of(const double* x, Vertex tile) const {
-    const Count stride = num_tiles();
+    return bound_in(x, tiles.boxes + tile, num_tiles(), tiles.tops[tile]);
+  }
+  DEVICE double bound_of_bundle(const double* x, Vertex bundle) const {
+    return bound_in(x, tiles.boxes + 2 * D * Count{num_tiles()} + bundle, num_bundles(), tiles.tops[num_tiles() + bundle]);
+  }
+  DEVICE double bound_in(const double* x, const double* boxes, Count stride, double top) const {
     double y[D];
     for (int k = 0; k < D; ++k) {
-      const double* const box = tiles.boxes + 2 * k * stride + tile;
+      const double* const box = boxes + 2 * k * stride;
       y[k] = Terms::least_at(x[k], box[0], box[stride], costs.sign < 0);
     }
-    return of_pair(x, y) - tiles.tops[tile];
+    return of_pair(x, y) - top;
   }
   DEVICE double of_pair(const double* x, const double* y) const {
     double sum = 0;
@@ -154,11 +185,11 @@ DEVICE void price_points(Team& team, const Pass& pass, int chosen, Vertex* sizes
     const auto find_wanted = [&] {
       for (Vertex r = 0; r < ROWS; ++r) wanted[r] = smallest_of_group(team, least[r][0], chosen);
     };
-    const Vertex best = pass.best_tile(team, rows.x[0]);
-    pass.visit_tile(team, rows, best, visit);
+    const Vertex near = pass.near_tile(team, rows.x[0]);
+    pass.visit_tile(team, rows, near, visit);
     find_wanted();
     int visited = 0;
-    pass.each_below(team, first_row, rows, wanted, best, visit, [&](int number) {
+    pass.each_below(team, first_row, rows, wanted, near, visit, [&](int number) {
       visited += number;
       if (visited < MANY) return;
       visited = 0;
@@ -176,35 +207,53 @@ DEVICE void price_points(Team& team, const Pass& pass, int chosen, Vertex* sizes
   team.sync();
 }
 
-// The largest v of each tile, before a pass.
+// The largest of each 32 of some numbers that follow one another.
 template <class Team>
-DEVICE void find_tops(Team& team, const double* v, Vertex num_columns, double* tops) {
+DEVICE void find_largest_of_tiles(Team& team, const double* numbers, Vertex size, double* largest) {
   constexpr Vertex TILE = Tiles::COLUMNS;
-  team.each((num_columns + TILE - 1) / TILE, [&](Count tile) {
-    const Count first = tile * TILE, end = first + TILE < num_columns ? first + TILE : num_columns;
-    double top = v[first];
-    for (Count column = first + 1; column < end; ++column) top = v[column] > top ? v[column] : top;
-    tops[tile] = top;
+  team.each(Tiles::number_of(size), [&](Count tile) {
+    const Count first = tile * TILE, end = first + TILE < size ? first + TILE : size;
+    double most = numbers[first];
+    for (Count i = first + 1; i < end; ++i) most = numbers[i] > most ? numbers[i] : most;
+    largest[tile] = most;
   });
   team.sync();
 }
 
-// The boxes of all tiles, as Tiles has them.
+// The largest v of each tile and of each bundle, before a pass.
+template <class Team>
+DEVICE void find_tops(Team& team, const double* v, Vertex num_columns, double* tops) {
+  const Vertex tiles = Tiles::number_of(num_columns);
+  find_largest_of_tiles(team, v, num_columns, tops);
+  find_largest_of_tiles(team, tops, tiles, tops + tiles);
+}
+
+// The boxes of each 32 of some boxes, or points, that follow one another. `least` and `most` are [coordinates] vectors of `size`
+// numbers each, at the distance `stride`. `boxes` is [coordinates][2][tiles].
+template <class Team>
+DEVICE void find_boxes_of(Team& team, const double* least, const double* most, Count stride, int coordinates, Vertex size,
+                          double* boxes) {
+  constexpr Vertex TILE = Tiles::COLUMNS;
+  const Count tiles = Tiles::number_of(size);
+  team.each(coordinates * tiles, [&](Count i) {
+    const Count k = i / tiles, first = i % tiles * TILE, end = first + TILE < size ? first + TILE : size;
+    double least_here = least[k * stride + first], most_here = most[k * stride + first];
+    for (Count place = k * stride + first + 1; place < k * stride + end; ++place) {
+      least_here = least[place] < least_here ? least[place] : least_here;
+      most_here = most[place] > most_here ? most[place] : most_here;
+    }
+    boxes[2 * k * tiles + i % tiles] = least_here;
+    boxes[(2 * k + 1) * tiles + i % tiles] = most_here;
+  });
+  team.sync();
+}
+
+// The boxes of all tiles and of all bundles, as Tiles has them.
 template <class Team>
 DEVICE void find_boxes(Team& team, const double* y, int coordinates, Vertex num_columns, double* boxes) {
-  constexpr Vertex TILE = Tiles::COLUMNS;
-  const Count tiles = (num_columns + TILE - 1) / TILE;
-  team.each(coordinates * tiles, [&](Count i) {
-    const Count k = i / tiles, first = i % tiles * TILE, end = first + TILE < num_columns ? first + TILE : num_columns;
-    const double* const here = y + k * num_columns;
-    double least = here[first], most = least;
-    for (Count column = first + 1; column < end; ++column) {
-      least = here[column] < least ? here[column] : least;
-      most = here[column] > most ? here[column] : most;
-    }
-    boxes[2 * k * tiles + i % tiles] = least;
-    boxes[(2 * k + 1) * tiles + i % tiles] = most;
-  });
+  const Count tiles = Tiles::number_of(num_columns);
+  find_boxes_of(team, y, y, num_columns, coordinates, num_columns, boxes);
+  find_boxes_of(team, boxes, boxes + tiles, 2 * tiles, coordinates, static_cast<Vertex>(tiles), boxes + 2 * coordinates * tiles);
 }
 
 // The costs of some pairs, given by their places row * num_columns + column.
@@ -234,10 +283,10 @@ DEVICE void find_least_of_points(Team& team, const Pass& pass, double* least_of_
     const auto next = [&](int visited) {
       for (Vertex r = 0; r < ROWS && visited > 0; ++r) wanted[r] = team.min_group(least[r]);
     };
-    const Vertex best = pass.best_tile(team, rows.x[0]);
-    pass.visit_tile(team, rows, best, visit);
+    const Vertex near = pass.near_tile(team, rows.x[0]);
+    pass.visit_tile(team, rows, near, visit);
     next(1);
-    pass.each_below(team, first_row, rows, wanted, best, visit, next);
+    pass.each_below(team, first_row, rows, wanted, near, visit, next);
     for (Vertex r = 0; r < ROWS && first_row + r < pass.costs.num_rows; ++r) {
       const Vertex first = team.min_group(least[r] == wanted[r] ? at_least[r] : LAST_VERTEX);
       if (team.lane() != 0) continue;

@@ -43,11 +43,18 @@ PROGRAM(largest_grid, 512)
   find_largest(team, pairs.x, pairs.num_rows, dimension, centre, largest);
 }
 
+PROGRAM(halves_grid, 512)
+(PointPairs pairs, Count dimension, Count width, const double* centre, double factor, double least, double* sums,
+ unsigned short* made, double* lost, unsigned* arrivals) {
+  GridTeam<32> team(arrivals);
+  make_halves(team, pairs.x, pairs.num_rows, dimension, width, centre, factor, least, sums, made, lost);
+}
+
 PROGRAM(factors_grid, 512)
 (PointPairs pairs, Count dimension, Count width, const double* centre, double scale, double factor, double of_square,
- double base, double off, int part_of_low, double* sums, float* made, float* of_points, unsigned* arrivals) {
+ double base, double off, double least, int part_of_low, double* sums, float* made, float* of_points, unsigned* arrivals) {
   GridTeam<32> team(arrivals);
-  const Factors factors{scale, factor, of_square, base, off, part_of_low};
+  const Factors factors{scale, factor, of_square, base, off, least, part_of_low};
   make_factors(team, pairs.x, pairs.num_rows, dimension, width, centre, factors, sums, made, of_points);
 }
 
