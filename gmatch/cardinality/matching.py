@@ -82,8 +82,8 @@ def max_matching(
     device : {None, "cpu", "gpu"}
         None: where the graph lives. Otherwise the graph is moved there, and the result back, once.
     threads : int, optional
-        Host threads. By default one for each 2**18 entries, at most one for each processor; and one if these are fewer
-        than 4, since 2 or 3 are often slower below 2**25 entries. A GPU sizes its own grid.
+        Host threads. By default one for each 2**18 entries, at most one for each processor. If these are fewer than 4,
+        and the graph has fewer than 2**25 entries, one: 2 or 3 are often slower. A GPU sizes its own grid.
     deterministic : bool
         Return equal matchings and covers on every run, number of threads and device. ``"auto"`` is then `Ordered`, in
         which the smallest row gets a column, not the first one. On one core of the CPU this takes twice the time of
