@@ -34,7 +34,8 @@ struct SlackScan {
     double u, most;  // the cost - v of a pair whose slack is small is at most `most`
   };
 
-  // Marks the columns whose slack is at most `reach`, and the columns of slack 0, in words of WORD columns. Returns the least slack.
+  // Marks the columns whose slack is at most `reach`, and the columns of slack 0, in words of WORD columns. Returns the least
+  // slack.
   static double mark(const Row& row, double reach, Marks* near, Marks* tight) {
     return run_in_lanes<Mark>(row.num_columns * sizeof(double), row, reach, near, tight);
   }
