@@ -15,7 +15,7 @@ from gmatch.backends.point_bounds import OF_AN_ADDITION
 # Numbers of factors: 3 for each of 12, 16, 64, 512 and 2,048 coordinates.
 LENGTHS = 36, 48, 192, 1536, 6144
 KINDS = np.float32, np.float16
-# Smaller numbers have less digits, and count as this number: `LEAST_SQUARE` of bounds has room for that.
+# Smaller numbers have fewer digits, and count as this number: `LEAST_SQUARE` of bounds has room for that.
 LEAST_NORMAL = {np.float32: 0.0, np.float16: 2.0**-14}
 # Products this small are cut off to 0, which bounds allow for separately.
 LEAST = 2.0**-118

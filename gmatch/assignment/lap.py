@@ -217,8 +217,8 @@ def lap(
     gap : float, optional
         Stop at an assignment that is proven to cost at most this share more than the cheapest one, such as 1e-3. No
         assignment costs less than its `Assignment.bound`. Its status is ``"bounded"`` unless it is a cheapest one.
-        `PointCosts`, `FunctionCosts` and `RowWindows` stop there. Costs in memory are solved to the end, which takes no
-        longer. Not with a `cost_limit`, and not for batches and several ranks.
+        `PointCosts`, `FunctionCosts` and `RowWindows` stop there. Costs in memory, and points of many coordinates on
+        the host, are solved to the end. Not with a `cost_limit`, and not for batches and several ranks.
 
     Returns
     -------

@@ -152,7 +152,7 @@ class _Left(NamedTuple):
 
 
 class _Least(NamedTuple):
-    """The assignment of least entries among those that use all columns that must be used."""
+    """The assignment of least entries among the assignments that use all columns that must be used."""
 
     problem: Costs
     solution: Solution
@@ -220,7 +220,7 @@ def _whole(left: _Left, tiers: list[Tier], rests: Any, found: _Least, counters: 
         if reward:
             u = costs_of_assignment(problem, solution.row_match) - v[solution.row_match]
             of_problem = of_problem._replace(u=u, v=v)
-        # Even duals of the size of the rests may round more than the few pairs cost that have no big number.
+        # Even duals of the size of the rests may round by more than the few pairs without a big number cost.
         if not is_proven(problem, of_problem, rests):
             find_exact_optimum(problem, of_problem)
         v = of_problem.v

@@ -41,8 +41,9 @@ if TYPE_CHECKING:
 NAME: Device = "cpu"
 # More threads than this are refused: no host has them, and a mistaken number would use up its memory.
 MAX_THREADS = 1024
-# Entries of a graph for each thread that matches it. Fewer than FEWEST_THREADS take up to 1.5 times as long as one,
-# unless a graph has MANY_ENTRIES (benchmarks/log/cardinality_host.md, "All processors of a host").
+# A graph gets one thread for each MATCHED_PER_THREAD entries, at most one for each processor. It gets one thread if
+# these are fewer than FEWEST_THREADS: two took up to 1.5 times as long as one on graphs of 2^20 rows. From MANY_ENTRIES
+# on it gets two or three, too (benchmarks/log/cardinality_host.md, "All processors of a host").
 MATCHED_PER_THREAD, FEWEST_THREADS, MANY_ENTRIES = 1 << 18, 4, 1 << 25
 # Entries of a batch for each thread; csrc/bindings/small_batches.cpp has the number for small problems. See
 # benchmarks/log/small_calls.md, "Batches in one call of the extension". Other numbers were not measured.
@@ -62,7 +63,7 @@ def check_threads(threads: int | None) -> None:
 
 
 def thread_count(threads: int | None, work: int) -> int:
-    """The threads to start: as asked, or one for each unit of work, if there are as many processors."""
+    """The threads to start: as asked, or one for each unit of work, at most one for each processor."""
     if threads is not None:
         return int(threads)
     return 1 if work < 2 else min(len(processors()), work)

@@ -49,14 +49,14 @@ SQUARES, PRODUCTS = ("sqeuclidean", "euclidean"), ("dot", "cosine")
 # other roundings.
 OF_AN_ADDITION, ROUNDING, OTHER_ROUNDINGS = 2.0**-22, 2.0**-24, 64
 PER_COORDINATE = round(3 * OF_AN_ADDITION / ROUNDING)
-# Half floats have the first 11 digits alone, so a product is one sum of d products, and takes a fourth of the time with
-# d = 512. What rounding takes from points is measured. If it takes the share s of a length at most, a product is off by
-# s (2 + s) |x| |y|, and by OF_AN_ADDITION for each coordinate. Half floats are taken if bounds then are at most
-# TIMES_AS_FAR times as far off: for Gaussian points of 150 coordinates or more, and for small whole numbers always.
-# benchmarks/log/points.md, "Half floats for many coordinates".
+# A half float has only the first 11 digits, so a product is one sum of d products. With d = 512 it takes a fourth of
+# the time. What rounding takes from points is measured. If it takes at most the share s of a length, a product is off
+# by s (2 + s) |x| |y|, and by OF_AN_ADDITION for each coordinate. Factors are half floats if bounds are then at most
+# TIMES_AS_FAR times as far off: for Gaussian points of 150 coordinates or more, and for all points of whole numbers
+# that half floats hold. benchmarks/log/points.md, "Half floats for many coordinates".
 TIMES_AS_FAR = 4
-# Added to squares of lengths for each coordinate, for half floats: these have less than 11 digits below 2**-14. No
-# coordinate is above 1.
+# Added to squares of lengths for each coordinate, if factors are half floats: below 2**-14 these have fewer than 11
+# digits. No coordinate is above 1.
 LEAST_SQUARE = 2.0**-16
 # Tensor cores read this number of bytes at a time: rows of factors are filled up to a multiple of it.
 BYTES_TOGETHER = 16

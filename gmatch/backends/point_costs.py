@@ -82,7 +82,7 @@ class PointsOnGPU:
 
 
 def _tiles_and_bundles(columns: int) -> int:
-    """How many there are, as in csrc/points/pairs.cuh."""
+    """How many tiles and bundles these columns have together: `Tiles` of csrc/points/pairs.cuh says what they are."""
     tiles = -(-columns // TILE)
     return tiles + -(-tiles // TILE)
 
@@ -140,7 +140,7 @@ class PointPasses:
         return cupy.empty(self._shape[0], np.int32), cupy.empty(self._shape[0] * most, np.int32)
 
     def _tops(self) -> Any:
-        """Memory for the largest v of each tile and bundle."""
+        """Memory for the largest v of each tile and of each bundle."""
         return cupy.empty(_tiles_and_bundles(self._shape[1]), np.float64)
 
     def _picks(self, sizes: Any, columns: Any, most: int) -> Picks:

@@ -45,7 +45,7 @@ def bounds_of(points: PointCosts) -> Any:
     """Bounds of what pairs cost, from products of float32.
 
     What a pair costs is a sum in the order of the coordinates, each operation rounded once to float64. But |x - y|**2
-    is |x|**2 + |y|**2 - 2 x y, and x y in float32 takes a fifth of the time.
+    is |x|**2 + |y|**2 - 2 x y, and x y in float32 takes less time.
 
     Points are moved by a common vector if the metric allows it, and divided by powers of two, so that no coordinate is
     above 1. Bounds are in that unit. With a = |x| and b = |y|, a product in float32 is off by less than

@@ -1,4 +1,4 @@
-"""Passes over some rows at a time, in the compiled extension."""
+"""The best entries of some rows, and what pairs of points cost, in the compiled extension."""
 
 from __future__ import annotations
 

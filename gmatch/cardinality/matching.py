@@ -59,8 +59,8 @@ def max_matching(
         `BipartiteGraph`, which also takes networkx graphs.
     method : str or method object
         ``"auto"`` is `Mixed` on the CPU, and `Claims` on a GPU. Methods of the literature are ``"apfb"`` and ``"apsb"``
-        (Deveci et al. 2013), ``"claims"`` (Date and Nagi 2016) and ``"pothen-fan"`` (Pothen and Fan 1990; serial, on
-        the CPU). There are also ``"ordered"``, and objects with options: `APFB`, `APsB`, `Claims`, `Ordered`,
+        (Deveci et al. 2013), ``"claims"`` (Date and Nagi 2016) and ``"pothen-fan"`` (Pothen and Fan 1990; on the
+        CPU). There are also ``"ordered"``, and objects with options: `APFB`, `APsB`, `Claims`, `Ordered`,
         `PothenFan`, `Mixed`.
     initial : str, Matching, or integer array of shape (rows,)
         The matching to start from.
@@ -82,8 +82,8 @@ def max_matching(
     device : {None, "cpu", "gpu"}
         None: where the graph lives. Otherwise the graph is moved there, and the result back, once.
     threads : int, optional
-        Host threads. By default one for each 2**18 entries, at most one for each processor; and one if these are fewer
-        than 4, since 2 or 3 are often slower below 2**25 entries. A GPU sizes its own grid.
+        Host threads. By default one for each 2**18 entries, at most one for each processor. If these are fewer than 4,
+        and the graph has fewer than 2**25 entries, one: 2 or 3 are often slower. A GPU sizes its own grid.
     deterministic : bool
         Return equal matchings and covers on every run, number of threads and device. ``"auto"`` is then `Ordered`, in
         which the smallest row gets a column, not the first one. On one core of the CPU this takes twice the time of

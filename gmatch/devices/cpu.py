@@ -12,7 +12,7 @@ import numpy as np
 from .. import _native
 from ..types import stored_as
 
-# Entries for each thread that looks at all of them once. One thread looks at 2^24 of them in some 10 ms. Other numbers
+# Entries for each thread that looks at all entries once. One thread looks at 2^24 entries in some 10 ms. Other numbers
 # were not measured.
 ENTRIES_PER_THREAD = 1 << 24
 
@@ -30,7 +30,7 @@ def available_threads() -> int:
 
 
 def threads_for(entries: int) -> int:
-    """The threads that look at `entries` entries: as many as there are processors and work for."""
+    """The threads that look at `entries` entries: one for each ENTRIES_PER_THREAD, at most one for each processor."""
     work = entries // ENTRIES_PER_THREAD
     return 1 if work < 2 else min(len(processors()), work)
 

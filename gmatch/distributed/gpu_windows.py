@@ -49,10 +49,11 @@ from .windows import TOO_FAR, duals_to_start_from, duals_within_limit, is_near_e
 # in 5 s: benchmarks/log/points.md, "Rows of many coordinates draw far pairs".
 MOST_AUCTIONS, PART_UNKNOWN = 12, 64
 # The first duals of points of many coordinates have misled if more than 1 row in PART_MISLED wants a new column after
-# ENOUGH_AUCTIONS auctions: 77,000 of 100,000 points in clusters, at most 38,000 of other clouds. Auctions then begin
-# again from centroids of fours of points: benchmarks/log/points.md, "Centroids of fours on a GPU".
+# ENOUGH_AUCTIONS auctions. 77,000 of 100,000 rows want one for clusters of 16 coordinates, at most 38,000 for other
+# clouds. Auctions then begin again from centroids of fours of points: benchmarks/log/points.md, "Centroids of fours on
+# a GPU".
 ENOUGH_AUCTIONS, PART_MISLED = 2, 2
-# The points of a centroid then. A host takes as many: csrc/points/fours.hpp.
+# The points of such a centroid. A host takes as many: csrc/points/fours.hpp.
 FOUR = 4
 # The begin of CuPy's message if the memory of a GPU is full. The text of an error is all that ranks send of it.
 OF_CUPY = "Out of memory allocating"
@@ -63,8 +64,8 @@ MOST_SAMPLED = 2048
 # The `Depth.times` with which passes pick the most entries, up to 128 a row (64 of points of many coordinates), and the
 # one with which passes pick a core for an auction.
 MOST_PICKED, DEPTH_BY_AUCTIONS = 2, 0
-# A sum by NumPy is off by less than this share of all magnitudes: it rounds a number 16 times, and once more for each
-# time that 128 numbers double.
+# A sum by NumPy is off by less than this share of the sum of all magnitudes. NumPy adds up 128 numbers with 16
+# roundings of each, and one more for each time that the length doubles.
 OF_A_SUM = 2.0**-46
 # Pairs that a column of many coordinates picks once, so that each column has some.
 PICKED_BY_COLUMNS = 8
@@ -381,7 +382,7 @@ class GpuWindowPart(MatrixPart):
         return unknown
 
     def _is_near(self, known: Places, offered: Places, v: Any) -> bool:
-        """Whether by these duals known pairs are nearly as good as the best of all pairs, which are offered.
+        """Whether known pairs are nearly as good, by these duals, as the best of all pairs, which are offered.
 
         Half of the gap is for what a search in the known pairs changes.
         """

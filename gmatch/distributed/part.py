@@ -28,7 +28,7 @@ class Cut(NamedTuple):
 
 
 class PassesOverRows(Protocol):
-    """The passes that `classical` calls; `BlockPasses` has them for a matrix, `RowPasses` for windows and points."""
+    """The passes that `classical` calls; `BlockPasses` has them for a matrix, `RowPasses` for windows."""
 
     def least_of_rows(self, rows: Any, v: Any, covered: Any = None) -> tuple[Any, Any]: ...
 

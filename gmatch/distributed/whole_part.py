@@ -1,4 +1,4 @@
-"""A whole problem on one rank of the host, read some rows at a time; for windows and points."""
+"""A whole problem on one rank of the host, read some rows at a time: windows of rows."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class PointCosts(Frozen, Ranged):
     With a p of about 18 or more trees do not take ``"minkowski"``, since small coordinates to that power are 0.
 
     In all other cases a search on one core asks for rows of costs, and each is computed when it is asked for. For
-    ``"sqeuclidean"``, ``"euclidean"``, ``"dot"`` and ``"cosine"`` products in float32 bound most of them from below.
+    ``"sqeuclidean"``, ``"euclidean"``, ``"dot"`` and ``"cosine"`` a first search reads bounds from products in float32.
     Rows that were computed are kept in at most 256 MB. ``"minkowski"`` takes passes over windows of rows instead. For
     another `method` and ``deterministic=True`` the matrix is made, in float64, if it takes at most 2 GB.
 

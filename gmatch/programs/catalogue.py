@@ -76,8 +76,8 @@ def _types_in(table: str) -> tuple[Words, ...]:
 
 # Words that go together are one row. `type`, `size`, `kind`, `search`, `metric` and `wide` are for names.
 COSTS = _types_in("WIDE_TYPES")
-# Narrow types, read as they lie. They differ in how an entry becomes a number, and in nothing else. That takes a float
-# most, so where one type stands for all it is the first of these.
+# Narrow types, read as they lie. They differ only in how an entry becomes a number. Floats take the most code for that,
+# so a float comes first: where one type stands for all, the first one does.
 NARROW = tuple(sorted(_types_in("NARROW_TYPES"), key=lambda words: "float" not in words["type"]))
 SLACKS: tuple[Words, ...] = (
     {"type": "int32", "cost": "int", "slack": "int", "wide": ""},

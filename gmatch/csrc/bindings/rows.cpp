@@ -1,4 +1,4 @@
-// rows.cpp: passes over rows of costs or points that are known some at a time, for Python.
+// rows.cpp: the best entries of rows that are known some at a time, and what pairs of points cost, for Python.
 #include <nanobind/stl/string.h>
 
 #include "bindings/module.hpp"

@@ -103,8 +103,8 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
     if constexpr (std::is_floating_point_v<Cost>) return !exact && hides_costs(costs, result, of_costs.lowest);
     return false;
   };
-  // Solves costs of which some rows must use the largest, a number that stands for "not", in two parts. False if they are none,
-  // and if the duals of the parts hide costs.
+  // Solves costs in two parts if some rows must use the largest of them, a number that stands for "not". False if no row must, or
+  // if the duals of the parts hide costs.
   [[maybe_unused]] const auto solve_in_two_parts = [&]([[maybe_unused]] const DenseCosts<Cost>& costs) {
     if constexpr (std::is_floating_point_v<Cost>) {
       TwoParts<Cost> parts(costs, of_costs.highest);
@@ -113,7 +113,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
       if (hides_costs(costs, result, of_costs.lowest, rest_of)) return false;
       const bool loses_digits = parts.loses_digits(result);
       words = words_of_tiers(parts.tiers(), result, costs.num_rows, costs.num_columns, transposed);
-      // Duals that have all digits prove the answer without parts, unless they hide costs or sums of them may overflow.
+      // Duals that have all digits prove the answer without tiers, unless they hide costs or sums of them may overflow.
       if (!loses_digits && !call.overflows && !hides_costs(costs, result, of_costs.lowest)) words.clear();
       return true;
     }
@@ -128,7 +128,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
     if constexpr (std::is_floating_point_v<Cost>) {
       const bool may_divide = !exact && !call.deterministic && !(of_costs.limit < costs.infinite()) &&
                               TwoParts<Cost>::may_be(costs, of_costs.highest);
-      // Solves costs, unless a row is found at once that has nothing but the largest.
+      // Solves costs as a whole, unless the start finds a row that has nothing below the largest: then in two parts.
       const auto solve_or_divide = [&](const auto& costs_to_solve, auto options_to_solve, Dual largest) {
         if (may_divide) options_to_solve.most_for_a_row = std::nextafter(largest, 0);
         const Vertex size = solve_as_stored(costs_to_solve, options_to_solve, result, counted);

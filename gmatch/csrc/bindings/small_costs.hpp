@@ -41,7 +41,7 @@ struct SmallCall {
   const SmallLimit* limit = nullptr;
   bool deterministic = false;  // whether ties are decided by the rule
   bool overflows = false;      // whether sums of costs may overflow
-  bool has_ways_out = false;   // whether ties with a limit are those of sparse costs: see gmatch/assignment/limit.py
+  bool has_ways_out = false;   // whether ties with a limit are settled as for sparse costs: see gmatch/assignment/limit.py
 };
 
 // Costs up to this magnitude need no second look: their sums are far from every overflow. Sums of floats are in the doubles of

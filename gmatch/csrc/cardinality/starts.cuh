@@ -124,7 +124,8 @@ struct CheapMatching {
   DEVICE void run(Steps<Team>& steps) const {
     Team& team = steps.team;
     if constexpr (Order::IS_STORED && Team::SMALL_STEP > 0) {
-      // One thread without proposals is faster than few threads with proposals, and than threads that displace each other.
+      // One thread without proposals is faster than few threads with proposals. It is also faster than threads whose rows
+      // displace each other many times.
       if (team.size() <= FEW_THREADS || !settle_all(team, FewProposals{})) {
         if (team.rank() == 0) fit_one_by_one(team.team_of_one());
         return team.sync();
@@ -164,7 +165,8 @@ struct CheapMatching {
 
   // How many proposals a thread makes before it gives up. Where rows are numbered along a mesh of many entries a row, a displaced
   // row displaces the next one, and so on, through the rows of other threads: a thread made 33 proposals for each row of its
-  // share. On all other graphs it made at most 3.3: benchmarks/log/cardinality_host.md, "All processors of a host".
+  // share. On the other graphs that were measured it made at most 3.3: benchmarks/log/cardinality_host.md, "All processors of a
+  // host".
   struct FewProposals {
     static constexpr bool END = true;
     static constexpr Count OF_A_ROW = 4, AT_FIRST = 4096;

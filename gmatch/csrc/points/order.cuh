@@ -22,8 +22,8 @@ struct NodesOfTree {
 // lane group looks at a node, so the first nodes would take longest.
 constexpr Count SEEN = 1024;
 
-// Writes two keys for each place of the order, by which it is to be sorted: the number of its node, and behind these the
-// coordinate of its point in which the node reaches farthest. `widest` [num_nodes] is memory.
+// Writes two keys for each place of the order: the coordinate of its point in which its node reaches farthest, and behind these
+// the number of its node. The order is to be sorted by the number first. `widest` [num_nodes] is memory.
 template <class Team>
 DEVICE void find_keys_of_nodes(Team& team, const double* points, int dimension, const NodesOfTree& nodes, const Count* order,
                                int* widest, double* keys) {

@@ -1,8 +1,8 @@
 // row_auction.hpp: an auction of columns among rows that remember their best entries, from pairs and duals that are nearly right.
 //
-// A row bids by the entries that it remembers, as long as none that it does not remember may be better. Then it is read again.
-// That holds as no v rises. A row that has nearly its best column keeps it from one epsilon to the next. serial/auction.hpp says
-// what an auction is; its rows read the whole matrix in each round.
+// A row bids by the entries that it remembers, as long as no other entry may be better. Then it is read again. A bound on all other
+// entries says when, since no v rises. A row that has nearly its best column keeps it from one epsilon to the next.
+// serial/auction.hpp says what an auction is.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -36,7 +36,7 @@ class RowAuction {
     }
   }
 
-  // Goes through the epsilons, which begin at the mean of what a pair costs more than its duals.
+  // Goes through the epsilons. The first one is the mean of what a pair costs more than its duals.
   void hold() {
     double gap = 0;
     for (Vertex row = 0; row < size_; ++row) {
@@ -47,7 +47,7 @@ class RowAuction {
     for (double epsilon = gap; epsilon > gap * LAST && std::isfinite(epsilon); epsilon /= STEP) hold_rounds(epsilon);
   }
 
-  // Writes duals of which the highest is 0, and the pairs.
+  // Writes the pairs, and duals whose highest is 0.
   void copy(double* v, Vertex* row_match) const {
     const double highest = *std::max_element(v_.begin(), v_.end());
     for (Vertex j = 0; j < size_; ++j) v[j] = v_[j] - highest;
@@ -59,7 +59,8 @@ class RowAuction {
  private:
   // How many entries a row remembers: what serial/core_search.hpp picks first.
   static constexpr PickDepth DEPTH{PickDepth::FEWEST_MINIMA, 15, 48};
-  // Measured in benchmarks/log/points.md, "One core searches rows of points".
+  // Each epsilon is the one before it divided by STEP, down to LAST of the first one. 3, 12, 1e-4 and 1e-8 were tried, too, and
+  // a LEFT of 2000: benchmarks/log/points.md, "One core searches rows of points".
   static constexpr double STEP = 6, LAST = 1e-6;
   static constexpr Vertex LEFT = 200;       // 1 row in 200 may stay free at the end of an epsilon
   static constexpr Count BIDS_PER_ROW = 8;  // for an epsilon

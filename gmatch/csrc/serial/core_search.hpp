@@ -19,8 +19,8 @@
 #include "team/host_threads.hpp"
 #include "team/steps.cuh"
 
-// When a core gives up. Rows of a matrix that lies in memory are read by a search of the matrix otherwise, so a core that becomes
-// large, or a start that leaves many rows free, is given up early.
+// When a core gives up. If the matrix lies in memory, the other way is a search that reads whole rows of it. So a core that
+// becomes large is given up early, and so is one whose start leaves many rows free.
 struct CoreLimitsOfRows {
   Count entries;         // that may be known
   Vertex fewest_matched; // by the start

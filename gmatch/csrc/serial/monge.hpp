@@ -5,8 +5,8 @@
 //   c[i][j] + c[i+1][j+1] <= c[i][j+1] + c[i+1][j]                                                        (Monge)
 //
 // then all other rows and columns have it, too, so that no two pairs of the main diagonal are worth exchanging: it is a cheapest
-// assignment. With >= in the place of <= this holds for the other diagonal. Maxima, minima and products of numbers in order are
-// such costs, and their distances. The first two rows refuse most other costs.
+// assignment. With >= instead of <= this holds for the other diagonal. Maxima, minima, products and distances of numbers in order
+// are costs of one of the two kinds. The first two rows refuse most other costs.
 //
 // Duals are read off the diagonal and the entries beside it. They prove the answer as duals of a search do.
 //

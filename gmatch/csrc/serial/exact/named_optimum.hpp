@@ -91,7 +91,7 @@ class NamedOptimum {
     return edge < pairs_.size() ? mates_[pairs_.columns[edge]] : leavers_[edge - pairs_.size()];
   }
 
-  // Tarjan's method, with a path in the place of recursion. An edge is left out if it can neither find a vertex nor join older
+  // Tarjan's method, with a path instead of recursion. An edge is left out if it can neither find a vertex nor join older
   // ones.
   void number_components() {
     const Vertex size = num_rows_ + 1;

@@ -339,7 +339,7 @@ class NearRows {
     return true;
   }
 
-  // Marks the near pairs of a row. Returns its least slack, if that is below 0.
+  // Marks the near pairs of a row. Returns its least slack, or 0 if no slack is below 0.
   Dual find_near_pairs(Vertex row) {
     poll_.spend(num_columns_);
     Marks *const near = tied_.of_row(row), *const tight = tight_.row(IS_INTEGER ? 0 : row);
@@ -424,8 +424,8 @@ bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::v
   return near.find() && near.settle(names, with_choice);
 }
 
-// As settle_ties, for costs that are cut off at the limit, as `cut_off` are. Pairs above the limit have names, too. If they are
-// the only other ones, no row has a choice.
+// As settle_ties, for costs that are cut off at the limit, as `cut_off` are. Pairs above the limit have names, too. So the
+// costs that are cut off decide if an assignment with other ways out is as cheap.
 template <class Rows, class CutOff, class Dual>
 bool settle_ties_cut_off(Rows rows, CutOff cut_off, Dual limit, const ShortestPathResult<Dual>& result, const PairNames& names,
                          Count& with_choice) {

@@ -1,4 +1,4 @@
-// slack_scan.hpp: a pass over a row that marks the pairs whose slack is small, and those whose slack is exactly 0.
+// slack_scan.hpp: a pass over a row that marks the pairs whose slack is small, and the pairs whose slack is exactly 0.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -34,7 +34,8 @@ struct SlackScan {
     double u, most;  // the cost - v of a pair whose slack is small is at most `most`
   };
 
-  // Marks the columns whose slack is at most `reach`, and those of slack 0, in words of WORD columns. Returns the least slack.
+  // Marks the columns whose slack is at most `reach`, and the columns of slack 0, in words of WORD columns. Returns the least
+  // slack.
   static double mark(const Row& row, double reach, Marks* near, Marks* tight) {
     return run_in_lanes<Mark>(row.num_columns * sizeof(double), row, reach, near, tight);
   }

@@ -90,8 +90,8 @@ class TiedRows {
     }
   }
 
-  // Lists the vertices in the order in which a search leaves them. No word of a row has to be looked at again once its columns
-  // have all been seen.
+  // Lists the vertices in the order in which a search leaves them. A word of a row is not looked at again once all its columns
+  // have been seen.
   void order_by_ends() {
     ShortVector<Vertex> path = numbers(0), word = numbers(num_rows_ + 1);
     path.reserve(num_rows_ + 1);
@@ -142,7 +142,7 @@ class TiedRows {
 
   void find_components() {
     const BitRows rows_of = pairs_.transposed();
-    BitRows sides(2, num_rows_ + 1, &memory_);  // the vertices that are left, and those with an edge to the free vertex
+    BitRows sides(2, num_rows_ + 1, &memory_);  // vertices that a search has left, and vertices with an edge to the free one
     constexpr Vertex LEFT = 0, BEFORE_FREE = 1;
     sides.fill(LEFT);
     component_.assign(num_rows_ + 1, NONE);

@@ -1,6 +1,6 @@
 // two_parts.hpp: costs among which one number stands for "not", of which some rows must use it, on one core.
 //
-// The number is so large that as few rows as possible use it. Which rows these may be, pairs alone tell, without costs (Dulmage
+// The number is so large that as few rows as possible use it. The pairs alone tell which rows these may be, without costs (Dulmage
 // and Mendelsohn): rows that alternating paths reach from rows that a largest matching of the other pairs leaves free. These are
 // the crowded rows. They compete for the columns that the paths reach, all of which are used. So the problem falls into two
 // ordinary ones, which never meet the number:
@@ -24,7 +24,7 @@
 #include "serial/stored_shortest_paths.hpp"
 
 // A pass over a row: which costs are less than a number, as bits of columns, and the largest magnitude of these. It is infinite
-// if a cost is larger than the number, as that of a forbidden pair.
+// if a cost is larger than the number, as the cost of a forbidden pair is.
 template <class Entry, bool NEGATED>
 struct LessScan {
   using Word = WordLike<double>;
@@ -218,8 +218,8 @@ class TwoParts {
     }
   }
 
-  // Lists crowded rows before the others, and reached columns before those that other rows want. There is one more of these than
-  // rows, at least, so that it may stay free.
+  // Lists crowded rows before the others, and reached columns before the columns that other rows want. There is at least one more
+  // wanted column than other rows, so that one may stay free.
   void divide() {
     std::fill_n(wanted_, words_, Word{0});
     num_crowded_ = static_cast<Vertex>(std::count(is_crowded_.begin(), is_crowded_.end(), 1));
