@@ -137,7 +137,7 @@ class PothenFan {
     Count found = 0, cut = 0;
     for (Count i = take_root(team, phase); i < num_roots_; i = take_root(team, phase)) {
       const Vertex root = roots_[i];
-      if (matching_.row_match[root] != NONE) continue;
+      if (team.read(&matching_.row_match[root]) != NONE) continue;  // another turn matched it, and a search may change its mate
       bool is_kept = inspected_ + team.read(&phase.inspected) > budget;
       if (is_kept) {
         ++cut;
@@ -245,7 +245,7 @@ class PothenFan {
 
   void flip_path(const HostTeam& team) {
     for (const Place& place : path_) {
-      matching_.row_match[place.row] = place.column;
+      team.write(&matching_.row_match[place.row], place.column);
       team.write(&matching_.col_match[place.column], place.row);
     }
   }
