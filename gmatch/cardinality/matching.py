@@ -59,8 +59,8 @@ def max_matching(
         `BipartiteGraph`, which also takes networkx graphs.
     method : str or method object
         ``"auto"`` is `Mixed` on the CPU, and `Claims` on a GPU. Methods of the literature are ``"apfb"`` and ``"apsb"``
-        (Deveci et al. 2013), ``"claims"`` (Date and Nagi 2016) and ``"pothen-fan"`` (Pothen and Fan 1990; serial, on
-        the CPU). There are also ``"ordered"``, and objects with options: `APFB`, `APsB`, `Claims`, `Ordered`,
+        (Deveci et al. 2013), ``"claims"`` (Date and Nagi 2016) and ``"pothen-fan"`` (Pothen and Fan 1990; on the
+        CPU). There are also ``"ordered"``, and objects with options: `APFB`, `APsB`, `Claims`, `Ordered`,
         `PothenFan`, `Mixed`.
     initial : str, Matching, or integer array of shape (rows,)
         The matching to start from.
