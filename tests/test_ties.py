@@ -286,6 +286,19 @@ def test_any_assignment_and_any_duals_lead_to_the_exact_optimum(
         assert settled(cost, row_match, u, v) == named_by_the_rule(cost, maximize=False)
 
 
+def test_whole_duals_above_a_limit_are_no_proof_of_ways_out() -> None:
+    """Square costs that are cut off at a limit may have such duals."""
+    cost = np.array([[0, 0, 9], [9, 9, 9], [1, 9, 0]])
+    costs, named = gmatch.DenseCosts(cost, cost_limit=3), named_with_a_limit(cost, 3, are_sparse=False)
+    for more in (-2, 0, 2):
+        u, v = np.array([0, 3, 1]) + more, np.array([0, 0, -1]) - more
+        for row_match in ([0, 1, 2], [1, 0, 2]):
+            found = np.array(row_match, np.int32)
+            solution = Solution(3, found, np.empty(3, np.int32), u, v, {})
+            ties.settle_ties(costs, solution, ties.Names.of(cost.shape, False))
+            assert np.where(cost[range(3), found] <= 3, found, -1).tolist() == named
+
+
 @pytest.mark.parametrize("listed", [True, False, None])
 def test_what_a_slack_loses_by_rounding_is_no_proof(monkeypatch: pytest.MonkeyPatch, listed: bool | None) -> None:
     """All slacks are rounded to 0, but one of the two assignments costs 1e-20 more."""

@@ -126,8 +126,21 @@ def test_integers_that_are_proven_or_refused(size: int, maximize: bool) -> None:
 def test_more_than_there_are() -> None:
     for k in (3, 10**9, 2**70, np.int64(7)):
         assert len(gmatch.k_best([[1, 2], [3, 5]], k, certify=True)) == 2
-    with pytest.raises(gmatch.InvalidInput, match="threads must be"):
-        gmatch.k_best([[1]], 1, threads=-1)
+
+
+def test_no_number_of_threads() -> None:
+    no_points = gmatch.PointCosts(np.zeros((0, 2)), np.zeros((3, 2)))
+    for threads in (0, -1, True, 1.0, "x", 10**6):
+        for function in (
+            lambda **options: gmatch.k_best([[1]], 1, **options),
+            lambda **options: gmatch.best_hypotheses([[[1]]], 1, miss=1, **options),
+            lambda **options: gmatch.bottleneck([[1]], **options),
+            lambda **options: gmatch.transport([[1]], [1], [1], **options),
+            lambda **options: gmatch.max_weight_matching([[1]], **options),
+            lambda **options: gmatch.lap(no_points, **options),
+        ):
+            with pytest.raises(gmatch.InvalidInput, match="threads must be"):
+                function(threads=threads)
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cityblock"])

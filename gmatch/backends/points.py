@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _native
-from .cpu import check_threads, thread_count
+from .cpu import thread_count
 from .protocol import Assigned
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ def assign_points(costs: PointCosts, row_match: Any, v: Any, threads: int | None
     `row_match` and `v` are the start, or None. The answer may cost more than the optimum, by the share `gap` of it;
     ``stopped`` says whether it may.
     """
-    check_threads(threads)
     rows, columns = costs.shape
     assert 0 < rows <= columns, "the smaller cloud comes first, and empty ones have no duals"
     found_match, col_match = np.empty(rows, np.int32), np.empty(columns, np.int32)

@@ -12,6 +12,7 @@ from .. import _native
 from ..arrays import Device, all_others, beside, lower_at, mover_to, row_of_each_entry, truth_of
 from ..assignment.lap import lap
 from ..backends import backend_for, refuse_gpu
+from ..backends.cpu import check_threads
 from ..cardinality.matching import max_matching
 from ..errors import InvalidInput
 from ..problems.costs import costs_of
@@ -131,6 +132,7 @@ def bottleneck(
         raise InvalidInput(f"then must be None or 'sum'; got {then!r}")
     if not isinstance(infeasible, str) or infeasible not in ("raise", "partial"):
         raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {infeasible!r}")
+    check_threads(threads)
     costs = costs_of(cost, truth_of("maximize", maximize), None, forbid_nan).widened()
     if costs.cost_limit is not None:
         raise InvalidInput("bottleneck makes all pairs that can be made; give costs without a cost_limit")

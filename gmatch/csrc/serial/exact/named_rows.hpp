@@ -226,12 +226,12 @@ class NearRows {
       if (cost(row, row_match_[row]) > limit_) row_match_[row] = num_columns_ + row;
     }
     find_who_is_used();
-    if (IS_INTEGER) return find_who_may_leave() && find_all_near_pairs();
     // If the duals fit the pairs exactly, most often no slack is below 0. Then no rounding has to be allowed for.
-    if (fits_exactly() && find_who_may_leave() && find_all_near_pairs()) return true;
+    if (fits_exactly() && find_all_near_pairs()) return true;
+    if (IS_INTEGER) return false;
     find_reach();
     all_are_tight_ = true;
-    return reach_ < beyond_all(Dual{}) && find_who_may_leave() && find_all_near_pairs();
+    return reach_ < beyond_all(Dual{}) && find_all_near_pairs();
   }
 
   // After find: whether no row has a choice, even among the near pairs.
@@ -278,15 +278,17 @@ class NearRows {
     for (const Vertex column : row_match_) is_used_[column] = 1;
   }
 
+  // Whether no way out costs less than u, pairs have slack 0, and v fit who is used. Passes over the rows see pairs of integers.
   bool fits_exactly() const {
-    if constexpr (!IS_INTEGER) {
-      for (Vertex row = 0; row < num_rows_; ++row) {
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      if (u(row) > limit_) return false;
+      if constexpr (!IS_INTEGER) {
         const Vertex column = row_match_[row];
-        if (!SplitSlack<1>(cost(row, column), u(row), v(column)).is_zero() || u(row) > limit_) return false;
+        if (!SplitSlack<1>(cost(row, column), u(row), v(column)).is_zero()) return false;
       }
-      for (Vertex j = 0; j < num_columns_ && num_rows_ < width_; ++j) {
-        if (!must_be_used(j) && (is_used_[j] ? v(j) > 0 : v(j) != 0)) return false;
-      }
+    }
+    for (Vertex j = 0; j < num_columns_ && num_rows_ < width_; ++j) {
+      if (!must_be_used(j) && (is_used_[j] ? v(j) > 0 : v(j) != 0)) return false;
     }
     return true;
   }
@@ -315,19 +317,17 @@ class NearRows {
 
   bool must_be_used(Vertex column) const { return !must_be_used_.empty() && must_be_used_[column]; }
 
-  // False if v of integers are no proof.
-  bool find_who_may_leave() {
+  void find_who_may_leave() {
     for (Vertex j = 0; j < width_ && num_rows_ < width_; ++j) {
       if (j < num_columns_ && must_be_used(j)) continue;
-      if (IS_INTEGER && v(j) > 0) return false;
       if (-v(j) > reach_) continue;
       tied_.let_leave(j);
       all_are_tight_ = all_are_tight_ && v(j) == 0;
     }
-    return true;
   }
 
   bool find_all_near_pairs() {
+    find_who_may_leave();
     Dual below = 0;
     Count size = 0;
     for (Vertex row = 0; row < num_rows_; ++row) {
