@@ -49,11 +49,11 @@ def test_a_diagonal_is_found_without_a_search(kind: str, dtype: str) -> None:
                 assert assignment.cost == given[linear_sum_assignment(given, maximize)].sum(dtype=float)
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("size", [size for size in SIZES if size > 2])
 def test_one_entry_is_enough_to_refuse(size: int) -> None:
     """Wherever it stands: registers overlap at the end of a row."""
     rng = np.random.default_rng(size)
-    for column in {0, 1, size // 2, size - 2, size - 1} if size > 2 else set():
+    for column in {0, 1, size // 2, size - 2, size - 1}:
         costs = (np.arange(size)[:, None] - np.arange(size)) ** 2.0
         row = int(rng.integers(0, size))
         costs[row, column] -= 2 * size**2
