@@ -351,7 +351,7 @@ def test_threads_search_depth_first(threads: int) -> None:
 
 
 def test_a_first_fit_of_threads_gives_up_where_they_displace_each_other() -> None:
-    """Along this mesh one displaced row displaces the next, through the rows of all threads. One thread then fits them."""
+    """Along this mesh a displaced row displaces the next one, through the rows of all threads. So one fits them."""
     graph = gmatch.datasets.rgg(1 << 17)
     expected = gmatch.max_matching(graph, initial="cheap", threads=1).stats["start_size"]
     for _ in range(3):
