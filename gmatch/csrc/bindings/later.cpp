@@ -64,6 +64,9 @@ PyObject* iterate(PyObject* self) {
   return made.is_valid() ? PyObject_GetIter(made.ptr()) : nullptr;
 }
 
+// Of what `iterate` goes over. `tuple` asks for it: else it makes a tuple of ten and cuts it.
+Py_ssize_t length_of_pairs(PyObject*) { return 2; }
+
 struct Words {
   PyObject_VAR_HEAD
   Count first[1];
@@ -112,6 +115,7 @@ PyTypeObject* later_type() {
                                   {Py_tp_traverse, reinterpret_cast<void*>(&visit_later)},
                                   {Py_tp_clear, reinterpret_cast<void*>(&clear_later)},
                                   {Py_tp_iter, reinterpret_cast<void*>(&iterate)},
+                                  {Py_sq_length, reinterpret_cast<void*>(&length_of_pairs)},
                                   {Py_tp_getset, attributes},
                                   {0, nullptr}};
     static PyType_Spec spec = {"gmatch._native.Later", sizeof(Later), 0,

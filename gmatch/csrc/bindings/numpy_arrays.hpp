@@ -44,15 +44,17 @@ class Table {
     return array;
   }
 
-  // An array of numbers that lie in the memory of `base`, which it keeps alive.
+  // An array of numbers that lie in the memory of `base`, which it keeps alive. The function of index 94 takes a type, which saves
+  // a look-up; to set the base by a function, which looks whether it is an array, takes as long.
   template <class T>
   nb::object view(nb::handle base, T* numbers, Py_ssize_t length) const {
-    using SetBase = int (*)(PyObject*, PyObject*);
+    using NewOfType = PyObject* (*)(PyTypeObject*, PyObject*, int, const Py_ssize_t*, const Py_ssize_t*, void*, int, PyObject*);
+    static PyObject* const type = reinterpret_cast<PyObject* (*)(int)>(functions_[45])(number_of<T>());
     constexpr int CONTIGUOUS_ALIGNED_WRITEABLE = 0x1 | 0x100 | 0x400;
-    nb::object array = nb::steal(reinterpret_cast<New>(functions_[93])(
-        array_type(), 1, &length, number_of<T>(), nullptr, numbers, 0, CONTIGUOUS_ALIGNED_WRITEABLE, nullptr));
+    nb::object array = nb::steal(reinterpret_cast<NewOfType>(functions_[94])(
+        array_type(), Py_NewRef(type), 1, &length, nullptr, numbers, CONTIGUOUS_ALIGNED_WRITEABLE, nullptr));
     if (!array.is_valid()) throw nb::python_error();
-    if (reinterpret_cast<SetBase>(functions_[282])(array.ptr(), base.inc_ref().ptr()) != 0) throw nb::python_error();
+    reinterpret_cast<Array*>(array.ptr())->base = base.inc_ref().ptr();
     return array;
   }
 
