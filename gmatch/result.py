@@ -487,8 +487,8 @@ class Assignment(_Pairs):
     v: Any
     pair_costs: Any
     status: Status
-    maximize: bool = False
-    cost_limit: int | float | None = None
+    maximize: bool = field(default_factory=bool)  # no attribute of the class: it can be made later
+    cost_limit: int | float | None = field(default_factory=lambda: None)
     cover: tuple[Any, Any] | None = None
     stats: dict[str, Any] = field(default_factory=dict)
     exact: ExactDuals | None = field(default_factory=lambda: None)  # no attribute of the class: it can be made later
@@ -686,8 +686,8 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
     shapes: Any
     places: list[tuple[Any, Any]] | None = None
     covers: dict[int, Any] = field(default_factory=dict)
-    maximize: bool = False
-    cost_limit: int | float | None = None
+    maximize: bool = field(default_factory=bool)  # no attribute of the class: it can be made later
+    cost_limit: int | float | None = field(default_factory=lambda: None)
     stats: dict[str, Any] = field(default_factory=dict)
     exact: dict[int, Any] = field(default_factory=dict)
     forbid_nan: bool = False

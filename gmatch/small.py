@@ -37,7 +37,9 @@ from .tensors import Matrices, are_whole, comes_back, in_its_library
 
 SMALL_SIDE = _native.SMALL_SIDE
 COUNTED = SMALL_COUNTERS.getter("augmentations", "rows_scanned", "dual_updates", "entries_read", "ticks", "start_size")
-WITH_CHOICE = SMALL_COUNTERS.names.index("rows_with_choice")
+WITH_CHOICE, MAXIMIZE_ASKED, TYPE_OF_LIMIT, LIMIT = map(
+    SMALL_COUNTERS.names.index, ("rows_with_choice", "maximize", "type_of_limit", "limit")
+)
 ABOUT = SMALL_COUNTERS.getter("rows", "columns", "type_of_costs", "size", "whole_duals")
 VECTORS = ("row_match", "col_match", "u", "v")
 ndarray, empty, int64 = np.ndarray, np.empty, np.dtype(np.int64)
@@ -49,7 +51,7 @@ a rule."""
 
 
 def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, deterministic: bool = False) -> Any:
-    """A field of an Assignment that has no default, from the cells."""
+    """A field of an Assignment that is no attribute of its class, from the cells."""
     counters = CELLS[True].views["counters"](cells, 0, 0)  # at the beginning, whatever the shape
     rows, columns, type_of_costs, pairs, has_whole_duals = ABOUT(counters.tolist())
     if name == "status":
@@ -59,6 +61,11 @@ def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, determini
     if name == "stats":
         stats = _stats(counters, reason)
         return stats | {"rows_with_choice": counters[WITH_CHOICE].item()} if deterministic else stats
+    if name == "maximize":
+        return bool(counters[MAXIMIZE_ASKED])
+    if name == "cost_limit":
+        kind = chr(counters[TYPE_OF_LIMIT])
+        return None if kind == "\0" else counters.view(kind)[LIMIT].item()
     views = CELLS[bool(has_whole_duals)].views
     if name in VECTORS:
         return views[name](cells, rows, columns)

@@ -62,9 +62,7 @@ def batch_of_small(cost: Any, solver: Any, limit: int | float | None, threads: i
     if not is_array and len(cost) == 2:
         warn_of_points(cost)
     items = Items(found, make_field, maximize, limit)
-    batch = AssignmentBatch.later(field_of_batch, None, (items,))
-    vars(batch).update(items.asked)
-    return batch
+    return AssignmentBatch.later(field_of_batch, None, (items,))
 
 
 def _widened(cost: Any) -> Any:
@@ -80,12 +78,8 @@ class Items:
 
     def __init__(self, found: Any, make_field: Callable[..., Any], maximize: bool, limit: int | float | None) -> None:
         self.memory, self.places, self.letter, self.threads = found
-        self.make_field = make_field
-        self.asked: dict[str, Any] = {}
-        if maximize:
-            self.asked["maximize"] = True
-        if limit is not None:
-            self.asked["cost_limit"] = float(limit) if self.letter in "fd" else int(limit)
+        self.make_field, self.maximize = make_field, maximize
+        self.cost_limit = None if limit is None else float(limit) if self.letter in "fd" else int(limit)
 
     @property
     def dual_type(self) -> np.dtype[Any]:
@@ -95,13 +89,11 @@ class Items:
         return len(self.places)
 
     def __getitem__(self, number: int) -> Assignment:
-        one: Assignment = _native.result_of_small_batch(
-            Assignment, self.make_field, self.memory, self.asked, self.places[number]
-        )
+        one: Assignment = _native.result_of_small_batch(Assignment, self.make_field, self.memory, self.places[number])
         return one
 
     def __iter__(self) -> Iterator[Assignment]:
-        return iter(_native.results_of_small_batch(Assignment, self.make_field, self.memory, self.asked, self.places))
+        return iter(_native.results_of_small_batch(Assignment, self.make_field, self.memory, self.places))
 
     def pairs_of(self, number: int) -> tuple[Any, Any]:
         """The rows and the columns of the pairs of a problem, with 64 bits: views."""
@@ -200,6 +192,8 @@ def field_of_batch(name: str, items: Items) -> Any:
             Status.OPTIMAL if pairs == min(rows, columns) else Status.LIMITED
             for _, rows, columns, pairs, _ in items.places
         )
+    if name in ("maximize", "cost_limit"):
+        return getattr(items, name)
     if name == "covers":
         return {}
     if name == "exact":

@@ -170,6 +170,28 @@ def test_an_assignment_made_later_behaves() -> None:
     assert assignment.row_match.tolist() == expected and gmatch.verify(cost, assignment)
 
 
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize(("entry", "limit", "kept"), [(int, None, None), (int, 3, 3), (int, 3.0, 3), (int, 2.5, 2.5),
+                                                      (float, None, None), (float, 3, 3.0), (np.float32, 2.5, 2.5)])  # fmt: skip
+def test_options_are_fields_that_are_made_later(entry: type, limit: Any, kept: Any, maximize: bool) -> None:
+    cost = np.random.default_rng(0).integers(0, 7, (4, 5)).astype(entry)
+    batch = gmatch.lap([cost, cost], maximize=maximize, cost_limit=limit)
+    one = gmatch.lap(cost, maximize=maximize, cost_limit=limit)
+    assert not vars(one)  # a dictionary takes a tenth of a call
+    for made in (one, batch[1], next(iter(batch)), batch):
+        for result in (made, pickle.loads(pickle.dumps(made))):
+            assert result.maximize is maximize
+            assert result.cost_limit == kept and type(result.cost_limit) is type(kept)
+    sparse = gmatch.lap(csr_array(cost + 1), maximize=maximize, cost_limit=100)
+    assert sparse.maximize is maximize and sparse.cost_limit == 100
+
+
+def test_pairs_have_the_length_that_they_are_unpacked_to() -> None:
+    for result in (gmatch.lap(np.eye(6)), gmatch.max_matching(csr_array(np.eye(6))), gmatch.lap(np.zeros((0, 3)))):
+        assert len(result) == len(tuple(result)) == 2 and result
+    assert len(gmatch.lap(np.zeros((3, 4, 5)))) == 3
+
+
 @pytest.mark.parametrize("result", [lambda: gmatch.lap(np.eye(6)), lambda: gmatch.max_matching(csr_array(np.eye(6)))])
 def test_threads_may_ask_for_fields_at_the_same_time(result: Callable[[], Any]) -> None:
     for name in ("row_match", "col_match", "stats"):

@@ -85,13 +85,13 @@ struct SmallSolver {
     if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
     const ArrayMemory memory(costs);
     std::vector<Count> words;
-    nb::object cells = assign_small_for(memory, {maximize, true, has_limit ? &limit : nullptr, deterministic}, words);
+    const SmallCall call{maximize, true, has_limit ? &limit : nullptr, deterministic};
+    nb::object cells = assign_small_for(memory, call, words);
     if (cells.is_none()) return cells;
-    const char type = type_of_solution(memory.type());
-    const nb::object result = later_result(kind, make_field, maximize, cells, static_cast<Vertex>(memory.length(0)),
-                                           static_cast<Vertex>(memory.length(1)), type, words);
-    if (has_limit) note_limit(result, type, limit);
-    return result;
+    return later_result(kind, make_field, cells,
+                        {static_cast<Vertex>(memory.length(0)), static_cast<Vertex>(memory.length(1)),
+                         type_of_solution(memory.type()), maximize, call.limit},
+                        words);
   }
 };
 

@@ -75,9 +75,9 @@ struct CellsOfProblem {
   SmallCells<Count> cells(Count* first) const {
     return {first + begin, static_cast<Vertex>(rows), static_cast<Vertex>(columns)};
   }
-  // Called when it is solved: the cells note their costs.
-  void note(Count* first, char type_of_costs) {
-    note_costs(first + begin, static_cast<Vertex>(rows), static_cast<Vertex>(columns), type_of_costs);
+  // Called when it is solved: the cells note the call.
+  void note(Count* first, char type_of_costs, const SmallCall& call) {
+    note_call(first + begin, {static_cast<Vertex>(rows), static_cast<Vertex>(columns), type_of_costs, call.maximize, call.limit});
     pairs = cells(first).size();
   }
 };
@@ -140,7 +140,7 @@ bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const Sma
     for (Count first = next.fetch_add(at_a_time); first < count && has_solved; first = next.fetch_add(at_a_time)) {
       for (Count p = first; p < std::min(count, first + at_a_time); ++p) {
         poll.spend(Count{matrices[p].shape[0]} * matrices[p].shape[1]);
-        if (solver.solve(matrices[p], cells + problems[p].begin, problems[p].words)) problems[p].note(cells, type);
+        if (solver.solve(matrices[p], cells + problems[p].begin, problems[p].words)) problems[p].note(cells, type, call);
         else has_solved = false;
       }
     }
@@ -204,10 +204,7 @@ nb::object SmallBatchSolver::solve(const SmallOptions& options, bool maximize, b
   const nb::object found = solve_batch(memory, {maximize, true, has_limit ? &limit : nullptr, deterministic}, threads);
   if (found.is_none()) return found;
   const nb::object made = items(found, make_field_of_one, maximize, has_limit ? nb::handle(options.cost_limit) : Py_None);
-  const nb::object batch = later_result(kind, make_field, nb::none(), nb::make_tuple(made), nullptr);
-  if (maximize) note_maximize(batch);
-  if (has_limit) note_limit(batch, memory.type(), limit);
-  return batch;
+  return later_result(kind, make_field, nb::none(), nb::make_tuple(made), nullptr);
 }
 
 namespace {
@@ -226,32 +223,25 @@ nb::tuple pairs_of_small_batch(nb::handle cells, const nb::tuple& line) {
 }
 
 // Makes results of problems of a batch, of Python's type `kind`. Their fields are made from the cells of the batch and from the
-// problem's line in the table. `asked` has the options that a result holds, by the names of fields.
+// problem's line in the table.
 struct ResultsOfBatch {
   nb::handle kind, make_field, cells;
-  const nb::dict& asked;
 
   nb::object of(const nb::tuple& line) const {
     const CellsOfProblem problem = problem_of(line);
     const Vertex rows = static_cast<Vertex>(problem.rows), columns = static_cast<Vertex>(problem.columns);
     const nb::tuple pairs = pairs_in(cells, first_of(cells) + problem.begin, rows, columns, &SmallCells<Count>::pair_columns_32);
-    const nb::object result = later_result(kind, make_field, pairs, cells, line);
-    for (const auto [name, value] : asked) {
-      if (PyObject_GenericSetAttr(result.ptr(), name.ptr(), value.ptr()) != 0) throw nb::python_error();
-    }
-    return result;
+    return later_result(kind, make_field, pairs, cells, line);
   }
 };
 
-nb::object result_of_small_batch(nb::handle kind, nb::handle make_field, nb::handle cells, const nb::dict& asked,
-                                 const nb::tuple& line) {
-  return ResultsOfBatch{kind, make_field, cells, asked}.of(line);
+nb::object result_of_small_batch(nb::handle kind, nb::handle make_field, nb::handle cells, const nb::tuple& line) {
+  return ResultsOfBatch{kind, make_field, cells}.of(line);
 }
 
 // The results of all problems, in their order.
-nb::list results_of_small_batch(nb::handle kind, nb::handle make_field, nb::handle cells, const nb::dict& asked,
-                                const nb::list& table) {
-  const ResultsOfBatch results{kind, make_field, cells, asked};
+nb::list results_of_small_batch(nb::handle kind, nb::handle make_field, nb::handle cells, const nb::list& table) {
+  const ResultsOfBatch results{kind, make_field, cells};
   nb::list all;
   for (const nb::handle line : table) all.append(results.of(nb::borrow<nb::tuple>(line)));
   return all;

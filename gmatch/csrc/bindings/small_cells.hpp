@@ -6,15 +6,17 @@
 #include "bindings/mirror.hpp"
 #include "serial/shortest_path.hpp"
 
-// The counters of a small call, and the shape and type of its costs.
+// The counters of a small call, and what else its fields are made of: the shape and type of its costs, and options.
 struct SmallCounters {
   Count augmentations, rows_scanned, dual_updates, entries_read, ticks, start_size, size;
   Count rows, columns, type_of_costs;  // of the costs; a letter
   Count rows_with_choice;
   Count whole_duals;  // whether duals are integers
+  Count maximize;
+  Count type_of_limit, limit;  // the letter of a number of 8 bytes, or 0 without a limit; and its bits
 
   FIELDS(SmallCounters, augmentations, rows_scanned, dual_updates, entries_read, ticks, start_size, size, rows, columns,
-         type_of_costs, rows_with_choice, whole_duals)
+         type_of_costs, rows_with_choice, whole_duals, maximize, type_of_limit, limit)
 };
 
 // The answer of a small call, in one piece of memory, which is the cheapest to make. Python takes it apart when a field is asked

@@ -2,14 +2,22 @@
 #include "bindings/small_results.hpp"
 
 #include <cmath>
+#include <cstring>
 
 #include "bindings/tiers.hpp"
 
-void note_costs(Count* cells, Vertex rows, Vertex columns, char type_of_costs) {
+void note_call(Count* cells, const NotedCall& call) {
   auto& counters = *reinterpret_cast<SmallCounters*>(cells);
-  counters.rows = rows;
-  counters.columns = columns;
-  counters.type_of_costs = type_of_costs;
+  counters.rows = call.rows;
+  counters.columns = call.columns;
+  counters.type_of_costs = call.type_of_costs;
+  counters.maximize = call.maximize;
+  if (call.limit == nullptr) return;
+  // An integer beside integers if it is whole, a float beside floats.
+  const bool is_float = call.type_of_costs == 'd' || call.type_of_costs == 'f' || !call.limit->is_whole;
+  counters.type_of_limit = is_float ? 'd' : 'q';
+  if (is_float) std::memcpy(&counters.limit, &call.limit->number, sizeof(counters.limit));
+  else counters.limit = call.limit->whole;
 }
 
 nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle pairs, nb::handle first, nb::handle second) {
@@ -23,18 +31,11 @@ nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle pairs
   return result;
 }
 
-void note_maximize(nb::handle result) {
-  static PyObject* const maximize_name = PyUnicode_InternFromString("maximize");
-  if (PyObject_GenericSetAttr(result.ptr(), maximize_name, Py_True) != 0) throw nb::python_error();
-}
-
-nb::object later_result(nb::handle kind, nb::handle make_field, bool maximize, nb::handle cells, Vertex rows, Vertex columns,
-                        char type_of_costs, const std::vector<Count>& words) {
-  note_costs(first_of(cells), rows, columns, type_of_costs);
-  const nb::tuple pairs = pairs_in(cells, first_of(cells), rows, columns, &SmallCells<Count>::pair_columns_32);
-  nb::object result = later_result(kind, make_field, pairs, cells, duals_in_tiers(words));
-  if (maximize) note_maximize(result);
-  return result;
+nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle cells, const NotedCall& call,
+                        const std::vector<Count>& words) {
+  note_call(first_of(cells), call);
+  const nb::tuple pairs = pairs_in(cells, first_of(cells), call.rows, call.columns, &SmallCells<Count>::pair_columns_32);
+  return later_result(kind, make_field, pairs, cells, duals_in_tiers(words));
 }
 
 bool read_limit(nb::handle given, SmallLimit* limit) {
@@ -52,11 +53,4 @@ bool read_limit(nb::handle given, SmallLimit* limit) {
   }
   *limit = {static_cast<double>(whole), whole, true};
   return std::abs(limit->number) < 0x1p53;
-}
-
-void note_limit(nb::handle result, char type_of_costs, const SmallLimit& limit) {
-  static PyObject* const limit_name = PyUnicode_InternFromString("cost_limit");
-  const bool floats = type_of_costs == 'd' || type_of_costs == 'f' || !limit.is_whole;
-  const nb::object number = nb::steal(floats ? PyFloat_FromDouble(limit.number) : PyLong_FromLongLong(limit.whole));
-  if (PyObject_GenericSetAttr(result.ptr(), limit_name, number.ptr()) != 0) throw nb::python_error();
 }

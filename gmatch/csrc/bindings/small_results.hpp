@@ -26,24 +26,27 @@ nb::tuple pairs_in(nb::handle base, Count* cells, Vertex rows, Vertex columns, I
                         numpy.view(base, found.*columns_of_pairs, found.size()));
 }
 
-// Writes to the counters, which cells begin with.
-void note_costs(Count* cells, Vertex rows, Vertex columns, char type_of_costs);
+// What cells note of a call beside its answer.
+struct NotedCall {
+  Vertex rows, columns;
+  char type_of_costs;
+  bool maximize;
+  const SmallLimit* limit;
+};
+
+// Writes to the counters, which cells begin with. Python makes the fields `maximize` and `cost_limit` of them if it is asked for
+// them: a dictionary for them takes 60 to 80 ns. See benchmarks/log/small_calls.md, "Options are fields that are made later".
+void note_call(Count* cells, const NotedCall& call);
 
 // A result of Python's type `kind` that has its pairs and makes its fields of `first` and `second` later; see gmatch/result.py.
 nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle pairs, nb::handle first, nb::handle second);
 
-// Notes in a result that it maximizes. Its type is frozen for other code, and minimizes by default.
-void note_maximize(nb::handle result);
-
 // A result of the cells of one problem.
-nb::object later_result(nb::handle kind, nb::handle make_field, bool maximize, nb::handle cells, Vertex rows, Vertex columns,
-                        char type_of_costs, const std::vector<Count>& words);
+nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle cells, const NotedCall& call,
+                        const std::vector<Count>& words);
 
 // A limit as it was given, if it is a number of Python's own types; others need the long way.
 bool read_limit(nb::handle given, SmallLimit* limit);
-
-// Sets the limit of a result: an integer beside integers if it is whole, a float beside floats.
-void note_limit(nb::handle result, char type_of_costs, const SmallLimit& limit);
 
 // The object that a function makes, for Python. An exception of C++ becomes an exception of Python, and the object nullptr.
 template <class Function>

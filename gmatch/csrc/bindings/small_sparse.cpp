@@ -310,10 +310,8 @@ struct SmallSparseSolving {
     std::vector<Count> words;
     const SmallSolution solved = solve_small_sparse(memory, call, compressed, first_of(cells), words);
     if (solved == SmallSolution::NONE_FOUND) return nb::none();
-    const nb::object result = later_result(kind, solved == SmallSolution::LAID_OUT ? make_field_of_laid_out : make_field,
-                                           maximize, cells, call.rows, call.columns, memory.data.type(), words);
-    if (has_limit) note_limit(result, memory.data.type(), limit);
-    return result;
+    return later_result(kind, solved == SmallSolution::LAID_OUT ? make_field_of_laid_out : make_field, cells,
+                        {call.rows, call.columns, memory.data.type(), maximize, call.limit}, words);
   }
 };
 
