@@ -43,15 +43,23 @@ double hiding_if_negative_within(Vertex rows, double largest_dual, double lowest
     num_hidden += magnitude < hidden && magnitude > 0;
   }
   if (num_hidden > 0) {
-    std::vector<double> magnitudes(rows);
-    for (Vertex row = 0; row < rows; ++row) magnitudes[row] = magnitude_of(row);
-    std::sort(magnitudes.begin(), magnitudes.end());
-    const auto hidden_end = magnitudes.begin() + num_nothing + num_hidden;
-    const double greatest = std::max(2 * hidden, magnitudes.back());  // a hidden pair is none of the greatest
-    const Count num_greatest = magnitudes.end() - std::lower_bound(hidden_end, magnitudes.end(), greatest / 2);
+    double greatest = 2 * hidden;  // a hidden pair is none of the greatest
+    for (Vertex row = 0; row < rows; ++row) greatest = std::max(greatest, magnitude_of(row));
+    Count num_greatest = 0;
+    for (Vertex row = 0; row < rows; ++row) num_greatest += magnitude_of(row) >= greatest / 2;
     if (too_many_hidden(rows, num_hidden, num_greatest, num_nothing)) return IN_ANY_CASE;
-    for (auto one = hidden_end - num_hidden; one != hidden_end; ++one) {
-      if (one + 1 != magnitudes.end() && stands_for_not(one[1], one[0], rows)) return IN_ANY_CASE;
+    std::vector<double> magnitudes;  // of hidden pairs, and the next more expensive pair
+    magnitudes.reserve(num_hidden + 1);
+    double next = std::numeric_limits<double>::infinity();
+    for (Vertex row = 0; row < rows; ++row) {
+      const double magnitude = magnitude_of(row);
+      if (magnitude >= hidden) next = std::min(next, magnitude);
+      else if (magnitude > 0) magnitudes.push_back(magnitude);
+    }
+    std::sort(magnitudes.begin(), magnitudes.end());
+    if (num_hidden + num_nothing < rows) magnitudes.push_back(next);
+    for (std::size_t k = 1; k < magnitudes.size(); ++k) {
+      if (stands_for_not(magnitudes[k], magnitudes[k - 1], rows)) return IN_ANY_CASE;
     }
   }
   return num_nothing > 0 && lowest < 0 ? hidden : 0;

@@ -56,7 +56,7 @@ class TierSolver {
   TierOutcome solve() {
     while (!is_exact()) {
       const Added added = add_tier();
-      if (added == Added::NO_VALUE && hides() && !is_proven(sum_of_pairs())) return TierOutcome::open;
+      if (added == Added::NO_VALUE && !is_proven(sum_of_pairs())) return TierOutcome::open;
       if (added == Added::NO_VALUE) break;
       if (added == Added::NO_DUALS) return TierOutcome::open;
       if (!hides()) break;
@@ -114,11 +114,9 @@ class TierSolver {
     lowest_ = FAR;
     highest_ = -FAR;
     for (Vertex row = 0; row < num_rows_; ++row) {
-      const double* rests = scan(row);
-      for (Vertex j = 0; j < num_columns_; ++j) {
-        lowest_ = std::min(lowest_, rests[j]);
-        highest_ = std::max(highest_, rests[j] < FAR ? rests[j] : -FAR);
-      }
+      const auto range = RowScan<double, double, false>::find_range(scan(row), rows_.width());
+      lowest_ = std::min(lowest_, range.least);
+      highest_ = std::max(highest_, range.greatest);
     }
     has_range_ = true;
   }
