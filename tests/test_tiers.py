@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
 
 import gmatch
+from gmatch import _native
 from gmatch.assignment import exact
 from gmatch.assignment.exact import _ExactDuals
 from gmatch.proof.tiers import _check_values
@@ -768,3 +769,33 @@ def test_lower_duals_whose_sum_is_no_number_outweigh_all_values() -> None:
     part: Any = SimpleNamespace(exact=duals)
     with pytest.raises(gmatch.CertificateError, match="is outweighed"):
         _check_values(part, [0.0, 0.0])
+
+
+def _hides(costs: np.ndarray, largest_dual: float) -> bool:
+    """Whether duals hide costs of pairs, by the definition: see csrc/costs/magnitudes.hpp and hidden.cuh."""
+    rows, magnitudes = len(costs), np.sort(np.abs(costs))
+    hidden = largest_dual / (512 * (rows + 1))
+    are_hidden = (magnitudes > 0) & (magnitudes < hidden)
+    nothing, greatest = (magnitudes == 0).sum(), max(2 * hidden, magnitudes[-1])
+    num_greatest = (magnitudes >= greatest / 2).sum()
+    if are_hidden.sum() * 8 > rows - num_greatest - nothing or (are_hidden.any() and num_greatest * 2 >= rows):
+        return bool(are_hidden.any())
+    leaves_room = magnitudes[1:] > 32 * (rows + 1) * magnitudes[:-1]
+    return bool((are_hidden[:-1] & leaves_room).any())
+
+
+def test_hidden_pairs_are_told_as_they_are_defined() -> None:
+    random, seen = np.random.default_rng(0), set()
+    for _ in range(3000):
+        rows = int(random.integers(1, 40))
+        costs = 10.0 ** random.choice([0, 1, 3, 6, 9], rows, p=random.dirichlet([0.5] * 5))
+        costs *= random.choice([0, 0.5, 1, 1, 1, 1, 1, -1], rows) * random.choice([1, 1.5, random.random()], rows)
+        largest_dual = 10.0 ** random.uniform(-1, 12)
+        if random.random() < 0.2:  # near the bound
+            costs = random.uniform(0.1, 4, rows) * largest_dual / (512 * (rows + 1))
+        duals = np.array([0.0, -largest_dual])
+        within = _native.hiding_if_negative_within_of_pairs(costs, duals, duals[:0], 0.0)
+        assert within == (np.inf if _hides(costs, largest_dual) else 0), costs.tolist()
+        hidden = (costs != 0) & (np.abs(costs) < largest_dual / (512 * (rows + 1)))
+        seen.add((bool(within), bool(hidden.any())))
+    assert seen == {(False, False), (False, True), (True, True)}

@@ -44,8 +44,8 @@ class Table {
     return array;
   }
 
-  // An array of numbers that lie in the memory of `base`, which it keeps alive. The function of index 94 takes a type, which saves
-  // a look-up; to set the base by a function, which looks whether it is an array, takes as long.
+  // An array of numbers that lie in the memory of `base`, which it keeps alive. It is made by the function that is given a type,
+  // which saves a look-up. The function that sets a base would first look whether the base is an array, which takes as long.
   template <class T>
   nb::object view(nb::handle base, T* numbers, Py_ssize_t length) const {
     using NewOfType = PyObject* (*)(PyTypeObject*, PyObject*, int, const Py_ssize_t*, const Py_ssize_t*, void*, int, PyObject*);

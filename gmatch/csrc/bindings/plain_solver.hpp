@@ -1,5 +1,5 @@
-// plain_solver.hpp: one small dense problem, solved where it lies. One way after another is tried until the duals of one prove its
-// answer.
+// plain_solver.hpp: one small dense problem, solved where it lies. One way after another is tried until the duals of one prove
+// its answer.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -22,8 +22,8 @@ struct SmallRange {
   Dual lowest, highest, greatest_entry, limit;
 };
 
-// `exact`: no sum of the costs is rounded, as if they were integers. `transposed`: its rows are the columns of the caller. `words`
-// become the words of duals in tiers, if there are any.
+// `exact`: no sum of the costs is rounded, as if they were integers. `transposed`: its rows are the columns of the caller.
+// `words` become the words of duals in tiers, if there are any.
 template <class Cost>
 class PlainSolver {
  public:
@@ -80,8 +80,8 @@ class PlainSolver {
     return !words_.empty() || is_settled(costs) || (!has_limit(costs) && solve_exactly(costs));
   }
 
-  // Solves costs as a whole, or lowered ones in their place, unless the start finds a row that has nothing below the largest: then
-  // in two parts.
+  // Solves costs as a whole, or lowered ones in their place, unless the start finds a row that has nothing below the largest:
+  // then in two parts.
   template <class Solved>
   Vertex solve_or_divide(const DenseCosts<Cost>& costs, const DenseCosts<Solved>& solved, ShortestPathOptions<Dual> options,
                          Dual largest) {
