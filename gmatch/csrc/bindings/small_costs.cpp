@@ -60,12 +60,12 @@ bool hides_costs(const DenseCosts<Cost>& costs, const ShortestPathResult<Dual>& 
 // Entries of a row lie side by side. See settle_ties_of in ties.cpp. Rows have ways out if the costs are sparse.
 template <class Cost, class Dual = typename DenseCosts<Cost>::Dual>
 bool settle_ties_of(const DenseCosts<Cost>& costs, bool has_ways_out, const ShortestPathResult<Dual>& result,
-                    const PairNames& names, Count& with_choice) {
+                    bool columns_first, Count& with_choice) {
   const auto settle = [&](auto rows) {
     if (has_ways_out || !(costs.limit < costs.infinite())) {
-      return settle_ties(rows, result, {}, names, with_choice, costs.limit);
+      return settle_ties(rows, result, {}, columns_first, with_choice, costs.limit);
     }
-    return settle_ties_cut_off(rows, CopiedRows<Dual>(costs), costs.limit, result, names, with_choice);
+    return settle_ties_cut_off(rows, CopiedRows<Dual>(costs), costs.limit, result, columns_first, with_choice);
   };
   return costs.maximize ? settle(StoredRows<Cost, Dual, true>{costs}) : settle(StoredRows<Cost, Dual, false>{costs});
 }
@@ -87,17 +87,17 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
   ShortestPathCounters counted{};
   const ShortestPathResult<Dual> result = found.result(transposed);
   [[maybe_unused]] constexpr Vertex DIVIDED = NONE - 1;
-  const PairNames names = call.deterministic ? PairNames::of(fewer, given.more(), columns, transposed) : PairNames{};
   [[maybe_unused]] const bool has_limit = of_costs.limit < stored.infinite();
   Count with_choice = 0;
   const auto is_settled = [&](const DenseCosts<Cost>& costs) {
-    return !call.deterministic || settle_ties_of(costs, call.has_ways_out, result, names, with_choice);
+    return !call.deterministic || settle_ties_of(costs, call.has_ways_out, result, transposed, with_choice);
   };
   // If rounding hides which assignment is cheapest, or which ones are.
   [[maybe_unused]] const auto solve_exactly = [&](auto rows, double limit) {
     ExactOptimum<decltype(rows)> optimum(std::move(rows), limit);
-    return optimum.find(result) &&
-           (!call.deterministic || (!has_limit && optimum.settle(result, names, with_choice)));
+    if (!optimum.find(result) || (call.deterministic && has_limit)) return false;
+    if (call.deterministic) optimum.settle(result, transposed, with_choice);
+    return true;
   };
   const auto may_hide = [&](const DenseCosts<Cost>& costs) {
     if constexpr (std::is_floating_point_v<Cost>) return !exact && hides_costs(costs, result, of_costs.lowest);
@@ -145,7 +145,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
       const auto settle = [&](const RestRows& rests, const TierSolver& solver) {
         if (!call.deterministic) return true;
         const std::vector<bool> must = solver.must_be_used();
-        if (settle_ties(rests, result, must, names, with_choice)) return true;
+        if (settle_ties(rests, result, must, transposed, with_choice)) return true;
         const bool may_use_all = std::none_of(must.begin(), must.end(), [](bool one) { return one; });
         return may_use_all && solve_exactly(rests, costs.infinite());
       };

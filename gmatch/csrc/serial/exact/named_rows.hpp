@@ -1,8 +1,8 @@
 // named_rows.hpp: of several cheapest assignments of dense costs the one that a rule names; see gmatch/assignment/ties.py.
 //
-// Pairs that tie are bits of rows, and each component of them is solved by itself (tied_rows.hpp). The marks of a component are a
-// matrix, if that is faster than lists. If duals of floats are rounded, each component is first solved by the exact slacks of its
-// pairs, and the pairs of exactly cheapest assignments remain.
+// Pairs that tie are bits of rows (tied_rows.hpp). If duals of floats are rounded, each component of them is first solved by the
+// exact slacks of its pairs, in a matrix if that is faster than lists, and the pairs of exactly cheapest assignments remain. Of
+// their assignments the first one is taken (first_assignment.hpp).
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "serial/exact/exact_slacks.hpp"
+#include "serial/exact/first_assignment.hpp"
 #include "serial/exact/listed_rows.hpp"
-#include "serial/exact/marked_pairs.hpp"
-#include "serial/exact/pair_names.hpp"
+#include "serial/exact/weighed_pairs.hpp"
 #include "serial/exact/slack_scan.hpp"
 #include "serial/exact/tied_rows.hpp"
 #include "serial/rows/line_vector.hpp"
@@ -26,30 +26,22 @@ class NamedRows {
   NamedRows(TiedRows& tied, Vertex num_columns, Vertex* row_match)
       : tied_(tied), row_match_(row_match), place_(tied.numbers(num_columns)) {}
 
-  // Makes the assignment the named one, and counts the rows that had a choice. False if they are too many for sums of marks.
-  bool settle(const PairNames& names, Vertex* col_match, Count& with_choice) {
-    const Vertex rows = decide(names);
-    if (rows == NONE) return false;
-    with_choice = rows;
+  // Makes the assignment the named one, and counts the rows that had a choice.
+  void settle(bool columns_first, Vertex* col_match, Count& with_choice) {
+    with_choice = decide(columns_first);
     std::fill_n(col_match, place_.size(), NONE);
     for (Vertex row = 0; row < tied_.num_rows(); ++row) col_match[row_match_[row]] = row;
-    return true;
   }
 
-  // Returns how many rows had a choice; NONE if they are too many.
-  Vertex decide(const PairNames& names) {
-    constexpr Count MOST = (Count{1} << MARK_BITS) - 1;
-    Vertex with_choice = 0;
-    for (int turn = 0;; ++turn) {
-      const Vertex rows = tied_.drop_what_is_sure();
-      if (turn == 0) with_choice = rows;
-      for (Vertex k = 0; k < tied_.num_components(); ++k) {
-        const TiedRows::Component component = tied_.component(k);
-        if (!has_room(component, MOST)) return NONE;
-        if (!take_least(component, MarkWeights(names, turn), [](Vertex) { return 0; }, MOST)) return with_choice;
-      }
-      if (rows == 0) return with_choice;
-    }
+  // Returns how many rows had a choice. `columns_first` says that the columns are the rows of the matrix as given.
+  Vertex decide(bool columns_first) {
+    const Vertex with_choice = tied_.drop_what_is_sure();
+    if (with_choice == 0) return 0;
+    const PairsInBits pairs(tied_.pairs(), tied_.pairs().transposed());
+    const auto may_leave = [&](Vertex column) { return tied_.may_leave(column); };
+    const auto num_columns = static_cast<Vertex>(place_.size());
+    FirstAssignment<PairsInBits>(pairs, tied_.num_rows(), num_columns, may_leave, row_match_, tied_.memory()).settle(columns_first);
+    return with_choice;
   }
 
   // After drop_what_is_sure: makes the part of a component an exactly cheapest one, and keeps the pairs of exactly cheapest ones.
@@ -131,49 +123,38 @@ class NamedRows {
     return true;
   }
 
-  // Writes the weights of a component, row by row; FORBIDDEN for pairs that do not tie. Marks of a whole row are made in
-  // registers, unless the component has few of the columns: rows that are doubled make components of 2 columns.
+  // Writes the weights of a component, row by row; FORBIDDEN for pairs that do not tie.
   template <class WeightOf>
   void write_weights(const TiedRows::Component& component, const WeightOf& weight_of, double* entries) const {
-    // From 1 column in 8 on: a mark takes 0.3 ns in registers, and 3 ns by itself.
-    constexpr Vertex FEW = 8;
-    const BitRows& pairs = tied_.pairs();
-    const Vertex columns = component.num_columns(), width = pairs.num_columns();
-    const bool has_all = columns == width;
-    LineVector<double> of_row(has_all || columns < width / FEW ? 0 : width);
+    const Vertex columns = component.num_columns();
     for (const Vertex* row = component.rows; row != component.end; ++row, entries += columns) {
-      if constexpr (std::is_same_v<WeightOf, MarkWeights>) {
-        if (columns >= width / FEW) {
-          weight_of.write(*row, width, pairs.row(*row), FORBIDDEN, has_all ? entries : of_row.data());
-          for (Vertex j = 0; j < columns && !has_all; ++j) entries[j] = of_row[component.columns[j]];
-          continue;
-        }
-      }
       std::fill_n(entries, columns, FORBIDDEN);
-      pairs.each_in(*row, [&](Vertex column) { entries[place_[column]] = static_cast<double>(weight_of(*row, column)); });
+      tied_.pairs().each_in(*row, [&](Vertex column) {
+        entries[place_[column]] = static_cast<double>(weight_of(*row, column));
+      });
     }
   }
 
   template <class WeightOf>
   bool take_least_in_lists(const TiedRows::Component& component, Count size, const WeightOf& weight_of) {
     const Vertex rows = component.num_rows(), columns = component.num_columns();
-    MarkedPairs marked{rows, columns, {0}, {}, {}};
-    marked.columns.reserve(size);
-    marked.weights.reserve(size);
+    WeighedPairs weighed{rows, columns, {0}, {}, {}};
+    weighed.columns.reserve(size);
+    weighed.weights.reserve(size);
     for (const Vertex* row = component.rows; row != component.end; ++row) {
       tied_.pairs().each_in(*row, [&](Vertex column) {
-        marked.columns.push_back(place_[column]);
-        marked.weights.push_back(weight_of(*row, column));
+        weighed.columns.push_back(place_[column]);
+        weighed.weights.push_back(weight_of(*row, column));
       });
-      marked.offsets.push_back(marked.size());
+      weighed.offsets.push_back(weighed.size());
     }
-    LeastMarks found;
-    if (!found.find(marked)) return false;
+    LeastWeights found;
+    if (!found.find(weighed)) return false;
     for (Vertex i = 0; i < rows; ++i) {
       const Vertex row = component.rows[i];
       tied_.clear(row);
-      for (Count k = marked.offsets[i]; k < marked.offsets[i + 1]; ++k) {
-        if (marked.weights[k] == found.u[i] + found.v[marked.columns[k]]) tied_.add(row, component.columns[marked.columns[k]]);
+      for (Count k = weighed.offsets[i]; k < weighed.offsets[i + 1]; ++k) {
+        if (weighed.weights[k] == found.u[i] + found.v[weighed.columns[k]]) tied_.add(row, component.columns[weighed.columns[k]]);
       }
       row_match_[row] = component.columns[found.row_match[i]];
     }
@@ -204,7 +185,7 @@ class NamedRows {
 template <class Rows, class Dual>
 class NearRows {
  public:
-  // More pairs than this are not marked here: a core solves them faster.
+  // Exact slacks of more pairs than this are not found here: they would take 32 bytes a pair.
   static constexpr Count MOST_LISTED = 1 << 22;
 
   NearRows(Rows rows, Dual limit, const ShortestPathResult<Dual>& result, std::vector<bool> must_be_used)
@@ -220,7 +201,7 @@ class NearRows {
         is_used_(width_, 0, tied_.memory()),
         tight_(IS_INTEGER ? 1 : num_rows_, width_, tied_.memory()) {}
 
-  // False if the duals do not prove the pairs the cheapest, or if more than MOST_LISTED are near.
+  // False if the duals do not prove the pairs the cheapest, or if more than MOST_LISTED are near and not all are tight.
   bool find() {
     for (Vertex row = 0; row < num_rows_ && has_limit(); ++row) {
       if (cost(row, row_match_[row]) > limit_) row_match_[row] = num_columns_ + row;
@@ -242,7 +223,7 @@ class NearRows {
 
   // After find: makes the assignment the one that the rule names, and counts the rows that had a choice. False if rounding hides
   // which assignments are cheapest. Rows that take a way out become free.
-  bool settle(const PairNames& names, Count& with_choice) {
+  bool settle(bool columns_first, Count& with_choice) {
     NamedRows named(tied_, width_, row_match_.data());
     if constexpr (!IS_INTEGER) {
       // A pair whose slack is 0 only up to rounding is most often on no cycle, and goes.
@@ -255,7 +236,7 @@ class NearRows {
       }
     }
     ShortVector<Vertex> col_match = tied_.numbers(width_);
-    if (!named.settle(names, col_match.data(), with_choice)) return false;
+    named.settle(columns_first, col_match.data(), with_choice);
     std::copy_n(col_match.data(), num_columns_, result_.col_match);
     for (Vertex row = 0; row < num_rows_; ++row) result_.row_match[row] = row_match_[row] < num_columns_ ? row_match_[row] : NONE;
     return true;
@@ -333,7 +314,7 @@ class NearRows {
     for (Vertex row = 0; row < num_rows_; ++row) {
       below -= std::min(find_near_pairs(row), Dual{0});
       size += tied_.pairs().size_of(row);
-      if (!tied_.pairs().has(row, row_match_[row]) || size > MOST_LISTED) return false;
+      if (!tied_.pairs().has(row, row_match_[row]) || (size > MOST_LISTED && !all_are_tight_)) return false;
       if (lost_ + below > reach_ || (reach_ == 0 && !all_are_tight_)) return false;
     }
     return true;
@@ -419,20 +400,20 @@ class NearRows {
 // `must_be_used` names the columns that must be used; it may be empty.
 template <class Rows, class Dual>
 bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used,
-                 const PairNames& names, Count& with_choice, Dual limit = beyond_all(Dual{})) {
+                 bool columns_first, Count& with_choice, Dual limit = beyond_all(Dual{})) {
   NearRows<Rows, Dual> near(std::move(rows), limit, result, must_be_used);
-  return near.find() && near.settle(names, with_choice);
+  return near.find() && near.settle(columns_first, with_choice);
 }
 
-// As settle_ties, for costs that are cut off at the limit, as `cut_off` are. Pairs above the limit have names, too. So the
+// As settle_ties, for costs that are cut off at the limit, as `cut_off` are. Pairs above the limit are columns, too. So the
 // costs that are cut off decide if an assignment with other ways out is as cheap.
 template <class Rows, class CutOff, class Dual>
-bool settle_ties_cut_off(Rows rows, CutOff cut_off, Dual limit, const ShortestPathResult<Dual>& result, const PairNames& names,
+bool settle_ties_cut_off(Rows rows, CutOff cut_off, Dual limit, const ShortestPathResult<Dual>& result, bool columns_first,
                          Count& with_choice) {
   NearRows<Rows, Dual> near(std::move(rows), limit, result, {});
   if (near.find()) {
-    if (!near.has_near_way_out()) return near.settle(names, with_choice);
+    if (!near.has_near_way_out()) return near.settle(columns_first, with_choice);
     if (near.is_only()) return true;
   }
-  return settle_ties(std::move(cut_off), result, {}, names, with_choice);
+  return settle_ties(std::move(cut_off), result, {}, columns_first, with_choice);
 }
