@@ -40,7 +40,8 @@ Vertex take_first(Array<const Vertex> rows, Array<const Vertex> columns, Array<c
 }
 
 // As take_first. Pairs are bits of rows, in whole words.
-Vertex take_first_of_bits(Array<const unsigned long long> bits, Array<const bool> may_leave, Array<Vertex> row_match, bool columns_first) {
+Vertex take_first_of_bits(Array<const unsigned long long> bits, Array<const bool> may_leave, Array<Vertex> row_match,
+                          bool columns_first) {
   const auto num_rows = static_cast<Vertex>(row_match.shape(0)), num_columns = static_cast<Vertex>(may_leave.shape(0));
   const OthersMayRun others_may_run;
   TiedRows tied(num_rows, num_columns, row_match.data());
@@ -53,7 +54,8 @@ Vertex take_first_of_bits(Array<const unsigned long long> bits, Array<const bool
 }
 
 // Makes a cheapest assignment the one that the rule names. Returns how many rows had a choice; NONE if these duals do not tell
-// which assignments are as cheap, or if more than MOST_LISTED pairs tie up to rounding. The pairs of rows are a cheapest assignment even then.
+// which assignments are as cheap, or if more than MOST_LISTED pairs tie up to rounding. The pairs of rows are a cheapest
+// assignment even then.
 template <class Dual>
 Count settle_ties_of(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> row_match,
                      Array<Vertex> col_match, Array<Dual> u, Array<Dual> v, std::optional<Array<const bool>> must_be_used,

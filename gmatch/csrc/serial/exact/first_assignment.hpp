@@ -5,8 +5,8 @@
 // another column if a path leads from the mate of that column back to the row: along the path each vertex takes the column of
 // the next one. So each row takes the first column that it may take. Then both are settled, and leave the graph.
 //
-// A path is searched from both ends, at the side that has fewer vertices to go on from. One end stays while a row is settled: what
-// was found from there serves the next search, too. What was found in vain from other ends is not searched again.
+// A path is searched from both ends, at the side that has fewer vertices to go on from. One end stays while a row is settled:
+// what was found from there serves the next search, too. What was found in vain from other ends is not searched again.
 #pragma once
 #include <algorithm>
 #include <numeric>

@@ -40,7 +40,8 @@ class NamedRows {
     const PairsInBits pairs(tied_.pairs(), tied_.pairs().transposed());
     const auto may_leave = [&](Vertex column) { return tied_.may_leave(column); };
     const auto num_columns = static_cast<Vertex>(place_.size());
-    FirstAssignment<PairsInBits>(pairs, tied_.num_rows(), num_columns, may_leave, row_match_, tied_.memory()).settle(columns_first);
+    FirstAssignment<PairsInBits> first(pairs, tied_.num_rows(), num_columns, may_leave, row_match_, tied_.memory());
+    first.settle(columns_first);
     return with_choice;
   }
 
