@@ -48,7 +48,14 @@ class NamedRows {
   // After drop_what_is_sure: makes the part of a component an exactly cheapest one, and keeps the pairs of exactly cheapest ones.
   // False if the exact slacks need more bits, or if the costs have changed.
   template <class Costs>
-  bool take_cheapest(const Costs& costs, const TiedRows::Component& component) {
+  bool take_cheapest(Costs& costs, const TiedRows::Component& component) {
+    for (Vertex j = 0; j < component.num_columns(); ++j) place_[component.columns[j]] = j;
+    if constexpr (Costs::ARE_DENSE) {
+      const bool in_matrix = is_for_matrix(costs, component);
+      LineVector<double> slacks(in_matrix ? Count{component.num_rows()} * component.num_columns() : 0);
+      double most = 0;
+      if (in_matrix && write_slacks(costs, component, slacks, most)) return take_least(component, slacks.data(), most);
+    }
     PairList pairs;
     std::vector<bool> may_leave(place_.size());
     for (const Vertex* row = component.rows; row != component.end; ++row) {
@@ -57,10 +64,7 @@ class NamedRows {
     for (const Vertex column : component.columns) may_leave[column] = component.has_free && tied_.may_leave(column);
     ExactSlacks slacks;
     if (!slacks.find(costs, pairs, may_leave) || !has_room(component, slacks.most)) return false;
-    const Count* next = slacks.of_pairs.data();
-    return take_least(
-        component, [&](Vertex, Vertex) { return *next++; }, [&](Vertex column) { return slacks.of_columns[column]; },
-        slacks.most);
+    return take_least_in_lists(component, pairs.size(), slacks);
   }
 
  private:
@@ -71,41 +75,53 @@ class NamedRows {
     return largest_sum(most, component.num_rows(), component.has_free) < MOST;
   }
 
-  // Takes pairs of the least weight, and keeps the pairs of this component that assignments of the least weight may use. Weights
-  // are asked for in the order of rows and columns. A column that stays free costs leave_cost_of(column). A column that must be
-  // used is worth more than all weights. No weight and no cost of leaving is above `most` in magnitude. False if there is no
-  // assignment along the pairs, which may happen if costs changed after the pairs were listed.
-  template <class WeightOf, class LeaveCostOf>
-  bool take_least(const TiedRows::Component& component, const WeightOf& weight_of, const LeaveCostOf& leave_cost_of, Count most) {
-    const Vertex rows = component.num_rows(), columns = component.num_columns();
-    ShortVector<Count> rewards(columns, 0, tied_.memory());
-    bool has_rewards = false;
-    for (Vertex j = 0; j < columns; ++j) {
-      const Vertex column = component.columns[j];
-      place_[column] = j;
-      if (rows == columns) continue;
-      rewards[j] = tied_.may_leave(column) ? leave_cost_of(column) : 2 * (most + 1) * (rows + 1);
-      has_rewards = has_rewards || rewards[j] != 0;
-    }
+  // From 1 pair in 8 on, passes over rows of a matrix are faster than lists: benchmarks/log/ties.md, "Ties as bits of rows, marks
+  // in a matrix". A matrix has no room for what columns cost that stay free.
+  template <class Costs>
+  bool is_for_matrix(const Costs& costs, const TiedRows::Component& component) const {
+    constexpr Count DENSE_SHARE = 8;
+    const Count rows = component.num_rows(), columns = component.num_columns();
+    const auto costs_nothing = [&](Vertex column) { return tied_.may_leave(column) && costs.v(column) == 0; };
+    if (rows < columns && !std::all_of(component.columns.begin(), component.columns.end(), costs_nothing)) return false;
     Count size = 0;
     for (const Vertex* row = component.rows; row != component.end; ++row) size += tied_.pairs().size_of(*row);
-    const double sum = largest_sum(most, rows, has_rewards);
-    if (is_for_matrix(rows, columns, size, has_rewards, sum)) {
-      return take_least_in_matrix(component, weight_of, static_cast<double>(most));
-    }
-    return take_least_in_lists(component, size, [&](Vertex row, Vertex column) {
-      return weight_of(row, column) - rewards[place_[column]];
-    });
+    return size >= rows * columns / DENSE_SHARE && columns >= static_cast<Count>(place_.size()) / DENSE_SHARE;
   }
 
-  template <class WeightOf>
-  bool take_least_in_matrix(const TiedRows::Component& component, const WeightOf& weight_of, double most) {
+  // Writes the exact slacks of a component in the largest unit of which all are multiples, FORBIDDEN for pairs that do not tie,
+  // and the most that one may be. False if floats do not hold all sums of them.
+  template <class Costs>
+  bool write_slacks(Costs& costs, const TiedRows::Component& component, LineVector<double>& slacks, double& most) const {
+    constexpr double EXACT = 0x1p53;  // floats hold all whole numbers below
+    const auto width = static_cast<Vertex>(place_.size());
+    const Vertex columns = component.num_columns();
+    const double per_unit = costs.smallest_units();
+    if (!std::isfinite(per_unit)) return false;
+    LineVector<double> of_row(columns == width ? 0 : width);
+    Marks bits = 0;
+    double* entries = slacks.data();
+    for (const Vertex* row = component.rows; row != component.end; ++row, entries += columns) {
+      double* const to = columns == width ? entries : of_row.data();
+      if (!costs.write_slacks(*row, tied_.pairs().row(*row), per_unit, FORBIDDEN, to, bits)) return false;
+      for (Vertex j = 0; j < columns && columns < width; ++j) entries[j] = to[component.columns[j]];
+    }
+    const double shared = bits == 0 ? 1 : std::exp2(-first_bit(bits));
+    most = static_cast<double>(bits) * shared;
+    for (double* entry = slacks.data(); entry != entries && shared < 1; ++entry) {
+      *entry = *entry == FORBIDDEN ? FORBIDDEN : *entry * shared;
+    }
+    return largest_sum(static_cast<Count>(most), component.num_rows(), false) < EXACT;
+  }
+
+  // Takes pairs of the least weight, and keeps the pairs of this component that assignments of the least weight may use. No
+  // weight is above `most` in magnitude. False if there is no assignment along the pairs, which may happen if costs changed after
+  // the pairs were listed.
+  bool take_least(const TiedRows::Component& component, const double* weights, double most) {
     using Scan = PricingScan<double, double, false, true>;
     const Vertex rows = component.num_rows(), columns = component.num_columns();
-    LineVector<double> matrix(Count{rows} * columns), u(rows), v(columns);
-    write_weights(component, weight_of, matrix.data());
+    LineVector<double> u(rows), v(columns);
     ShortVector<Vertex> row_match = tied_.numbers(rows), col_match = tied_.numbers(columns), listed = tied_.numbers(columns);
-    const DenseCosts<double> costs{rows, columns, matrix.data(), columns, 1, false, FORBIDDEN};
+    const DenseCosts<double> costs{rows, columns, weights, columns, 1, false, FORBIDDEN};
     ShortestPathCounters counted{};
     const ShortestPathResult<double> result{u.data(), v.data(), row_match.data(), col_match.data()};
     if (solve_as_stored(costs, {-most, most, false, most}, result, counted) < rows) return false;
@@ -113,7 +129,7 @@ class NamedRows {
     for (Vertex i = 0; i < rows; ++i) {
       const Vertex row = component.rows[i];
       tied_.clear(row);
-      const double* const entries = matrix.data() + i * Count{columns};
+      const double* const entries = weights + i * Count{columns};
       const Vertex size = Scan::list_least(entries, v.data(), columns, u[i], marks.data(), listed.data());
       for (Vertex k = 0; k < size; ++k) tied_.add(row, component.columns[listed[k]]);
       row_match_[row] = component.columns[row_match[i]];
@@ -124,28 +140,23 @@ class NamedRows {
     return true;
   }
 
-  // Writes the weights of a component, row by row; FORBIDDEN for pairs that do not tie.
-  template <class WeightOf>
-  void write_weights(const TiedRows::Component& component, const WeightOf& weight_of, double* entries) const {
-    const Vertex columns = component.num_columns();
-    for (const Vertex* row = component.rows; row != component.end; ++row, entries += columns) {
-      std::fill_n(entries, columns, FORBIDDEN);
-      tied_.pairs().each_in(*row, [&](Vertex column) {
-        entries[place_[column]] = static_cast<double>(weight_of(*row, column));
-      });
-    }
-  }
-
-  template <class WeightOf>
-  bool take_least_in_lists(const TiedRows::Component& component, Count size, const WeightOf& weight_of) {
+  // As take_least, with slacks in the order of rows and columns, and what columns cost that stay free. A column that must be used
+  // is worth more than all slacks.
+  bool take_least_in_lists(const TiedRows::Component& component, Count size, const ExactSlacks& slacks) {
     const Vertex rows = component.num_rows(), columns = component.num_columns();
+    ShortVector<Count> rewards(columns, 0, tied_.memory());
+    for (Vertex j = 0; j < columns && rows < columns; ++j) {
+      const Vertex column = component.columns[j];
+      rewards[j] = tied_.may_leave(column) ? slacks.of_columns[column] : 2 * (slacks.most + 1) * (rows + 1);
+    }
+    const Count* next = slacks.of_pairs.data();
     WeighedPairs weighed{rows, columns, {0}, {}, {}};
     weighed.columns.reserve(size);
     weighed.weights.reserve(size);
     for (const Vertex* row = component.rows; row != component.end; ++row) {
       tied_.pairs().each_in(*row, [&](Vertex column) {
         weighed.columns.push_back(place_[column]);
-        weighed.weights.push_back(weight_of(*row, column));
+        weighed.weights.push_back(*next++ - rewards[place_[column]]);
       });
       weighed.offsets.push_back(weighed.size());
     }
@@ -163,14 +174,6 @@ class NamedRows {
       if (found.v[j] != 0) tied_.forbid_leaving(component.columns[j]);
     }
     return true;
-  }
-
-  // From 1 pair in 8 on, passes over rows of a matrix are faster than lists, except with rewards: benchmarks/log/ties.md, "Ties
-  // as bits of rows, marks in a matrix", and benchmarks/log/sentinels.md, "Ties by exact slacks and in matrices".
-  static bool is_for_matrix(Vertex rows, Vertex columns, Count size, bool has_rewards, double largest_sum) {
-    constexpr double EXACT = 0x1p53;  // floats hold all whole numbers below
-    constexpr Count DENSE_SHARE = 8;
-    return !has_rewards && largest_sum < EXACT && size >= Count{rows} * columns / DENSE_SHARE;
   }
 
   TiedRows& tied_;
@@ -249,6 +252,18 @@ class NearRows {
   }
   Dual u(Vertex row) const { return result_.u[row]; }
   Dual v(Vertex column) const { return column < num_columns_ ? result_.v[column] : Dual{0}; }
+
+  static constexpr bool ARE_DENSE = !AreListed<Rows>::value;
+  // After find: the most units in 1 by which no slack of a near pair is 2^51 or more.
+  double smallest_units() const { return std::exp2(50 - std::ilogb(reach_ + 2 * rounding_)); }
+  // The exact slacks of the columns and ways out of a row whose bits are set: see SlackScan.
+  bool write_slacks(Vertex row, const Marks* near, double per_unit, double forbidden, double* to, Marks& bits) {
+    using Scan = SlackScan<typename Rows::Entry, Rows::Scan::IS_NEGATED>;
+    if (!Scan::write({rows_.entries(row), result_.v, num_columns_, u(row), 0}, near, per_unit, forbidden, to, bits)) return false;
+    std::fill(to + num_columns_, to + width_, forbidden);
+    if (!has_limit() || !tied_.pairs().has(row, num_columns_ + row)) return true;
+    return Scan::write(limit_, u(row), 0, per_unit, to[num_columns_ + row], bits);
+  }
 
  private:
   static constexpr bool IS_INTEGER = std::numeric_limits<Dual>::is_integer;
