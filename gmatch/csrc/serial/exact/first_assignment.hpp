@@ -198,7 +198,6 @@ class FirstAssignment {
     });
   }
   void settle(Vertex row, Vertex column) {
-    poll_.spend(1);
     if (row == free()) {
       hold(column);
     } else {
@@ -265,6 +264,7 @@ class FirstAssignment {
       if (middle != NONE) return middle;
     }
     while (ahead_.left() > 0 && behind_.left() > 0) {
+      poll_.spend(columns_.words());
       const Vertex middle = ahead_.left() <= behind_.left() ? go_ahead(end) : go_back();
       if (middle != NONE) return middle;
     }

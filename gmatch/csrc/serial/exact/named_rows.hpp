@@ -341,20 +341,30 @@ class NearRows {
     poll_.spend(num_columns_);
     Marks *const near = tied_.of_row(row), *const tight = tight_.row(IS_INTEGER ? 0 : row);
     Dual least = 0;
+    // Else no near pair is above the limit.
+    const bool may_be_above = has_limit() && limit_ - u(row) <= 2 * (reach_ + rounding_);
+    const auto remove_if_above = [&](const auto& cost_of) {
+      if (!may_be_above) return;
+      tied_.pairs().each_in(row, [&](Vertex column) {
+        if (cost_of(column) > limit_) tied_.remove(row, column);
+      });
+    };
     if constexpr (AreListed<Rows>::value) {
       least = find_listed_near_pairs(row);
-    } else if constexpr (IS_INTEGER) {
-      using Scan = PricingScan<typename Rows::Entry, Dual, Rows::Scan::IS_NEGATED, true>;
-      Scan::template mark<true>(rows_.entries(row), result_.v, num_columns_, u(row), near);
+      remove_if_above([&](Vertex column) { return cost(row, column); });
     } else {
-      using Scan = SlackScan<typename Rows::Entry, Rows::Scan::IS_NEGATED>;
-      const double most = u(row) + (reach_ + 2 * rounding_);
-      least = Scan::mark({rows_.entries(row), result_.v, num_columns_, u(row), most}, reach_ + rounding_, near, tight);
+      const auto* const entries = rows_.entries(row);
+      if constexpr (IS_INTEGER) {
+        using Scan = PricingScan<typename Rows::Entry, Dual, Rows::Scan::IS_NEGATED, true>;
+        Scan::template mark<true>(entries, result_.v, num_columns_, u(row), near);
+      } else {
+        using Scan = SlackScan<typename Rows::Entry, Rows::Scan::IS_NEGATED>;
+        const double most = u(row) + (reach_ + 2 * rounding_);
+        least = Scan::mark({entries, result_.v, num_columns_, u(row), most}, reach_ + rounding_, near, tight);
+      }
+      remove_if_above([&](Vertex column) { return static_cast<Dual>(Rows::Scan::cost(entries[column])); });
     }
-    if (has_limit() && limit_ - u(row) <= 2 * (reach_ + rounding_)) {  // else no near pair is above the limit
-      tied_.pairs().each_in(row, [&](Vertex column) {
-        if (cost(row, column) > limit_) tied_.remove(row, column);
-      });
+    if (may_be_above) {
       if (limit_ - u(row) <= reach_) {
         tied_.add(row, num_columns_ + row);
         has_near_way_out_ = true;
