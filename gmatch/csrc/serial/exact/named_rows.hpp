@@ -51,7 +51,7 @@ class NamedRows {
   bool take_cheapest(Costs& costs, const TiedRows::Component& component) {
     for (Vertex j = 0; j < component.num_columns(); ++j) place_[component.columns[j]] = j;
     if constexpr (Costs::ARE_DENSE) {
-      const bool in_matrix = is_for_matrix(costs, component);
+      const bool in_matrix = is_for_matrix(component);
       LineVector<double> slacks(in_matrix ? Count{component.num_rows()} * component.num_columns() : 0);
       double most = 0;
       if (in_matrix && write_slacks(costs, component, slacks, most)) return take_least(component, slacks.data(), most);
@@ -76,20 +76,20 @@ class NamedRows {
   }
 
   // From 1 pair in 8 on, passes over rows of a matrix are faster than lists: benchmarks/log/ties.md, "Ties as bits of rows, marks
-  // in a matrix". A matrix has no room for what columns cost that stay free.
-  template <class Costs>
-  bool is_for_matrix(const Costs& costs, const TiedRows::Component& component) const {
+  // in a matrix". A matrix has no room for rewards of columns that must be used.
+  bool is_for_matrix(const TiedRows::Component& component) const {
     constexpr Count DENSE_SHARE = 8;
     const Count rows = component.num_rows(), columns = component.num_columns();
-    const auto costs_nothing = [&](Vertex column) { return tied_.may_leave(column) && costs.v(column) == 0; };
-    if (rows < columns && !std::all_of(component.columns.begin(), component.columns.end(), costs_nothing)) return false;
+    const auto may_leave = [&](Vertex column) { return tied_.may_leave(column); };
+    if (rows < columns && !std::all_of(component.columns.begin(), component.columns.end(), may_leave)) return false;
     Count size = 0;
     for (const Vertex* row = component.rows; row != component.end; ++row) size += tied_.pairs().size_of(*row);
     return size >= rows * columns / DENSE_SHARE && columns >= static_cast<Count>(place_.size()) / DENSE_SHARE;
   }
 
   // Writes the exact slacks of a component in the largest unit of which all are multiples, FORBIDDEN for pairs that do not tie,
-  // and the most that one may be. False if floats do not hold all sums of them.
+  // and the most that one may be. What a column costs that stays free is no cost of its pairs. False if floats do not hold all
+  // sums of them.
   template <class Costs>
   bool write_slacks(Costs& costs, const TiedRows::Component& component, LineVector<double>& slacks, double& most) const {
     constexpr double EXACT = 0x1p53;  // floats hold all whole numbers below
@@ -97,16 +97,20 @@ class NamedRows {
     const Vertex columns = component.num_columns();
     const double per_unit = costs.smallest_units();
     if (!std::isfinite(per_unit)) return false;
-    LineVector<double> of_row(columns == width ? 0 : width);
+    LineVector<double> of_row(columns == width ? 0 : width), of_leaving(component.num_rows() < columns ? columns : 0);
     Marks bits = 0;
+    for (std::size_t j = 0; j < of_leaving.size(); ++j) {
+      if (!costs.write_leaving(component.columns[j], per_unit, of_leaving[j], bits)) return false;
+    }
     double* entries = slacks.data();
     for (const Vertex* row = component.rows; row != component.end; ++row, entries += columns) {
       double* const to = columns == width ? entries : of_row.data();
       if (!costs.write_slacks(*row, tied_.pairs().row(*row), per_unit, FORBIDDEN, to, bits)) return false;
       for (Vertex j = 0; j < columns && columns < width; ++j) entries[j] = to[component.columns[j]];
+      for (std::size_t j = 0; j < of_leaving.size(); ++j) entries[j] -= entries[j] == FORBIDDEN ? 0 : of_leaving[j];
     }
     const double shared = bits == 0 ? 1 : std::exp2(-first_bit(bits));
-    most = static_cast<double>(bits) * shared;
+    most = 2 * static_cast<double>(bits) * shared;
     for (double* entry = slacks.data(); entry != entries && shared < 1; ++entry) {
       *entry = *entry == FORBIDDEN ? FORBIDDEN : *entry * shared;
     }
@@ -263,6 +267,10 @@ class NearRows {
     std::fill(to + num_columns_, to + width_, forbidden);
     if (!has_limit() || !tied_.pairs().has(row, num_columns_ + row)) return true;
     return Scan::write(limit_, u(row), 0, per_unit, to[num_columns_ + row], bits);
+  }
+  // What it costs that a column stays free, in the same way.
+  bool write_leaving(Vertex column, double per_unit, double& to, Marks& bits) const {
+    return SlackScan<typename Rows::Entry, Rows::Scan::IS_NEGATED>::write(0, 0, v(column), per_unit, to, bits);
   }
 
  private:
