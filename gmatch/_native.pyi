@@ -74,17 +74,13 @@ class Later:
     def __iter__(self) -> Iterator[Any]: ...
     def __len__(self) -> int: ...
 
-MARK_BITS: int
-
 def find_choices(rows: Any, columns: Any, may_leave: Any, row_match: Any, is_kept: Any) -> bool: ...
-def decide_by_marks(
-    rows: Any, columns: Any, may_leave: Any, row_match: Any, row_names: Any, column_names: Any, first_turn: int,
-    mark_bits: int,
-) -> int: ...  # fmt: skip
+def take_first(rows: Any, columns: Any, may_leave: Any, row_match: Any, columns_first: bool) -> int: ...
+def take_first_of_bits(bits: Any, may_leave: Any, row_match: Any, columns_first: bool) -> int: ...
 def has_negative_within(costs: Any, stored: str, maximize: bool, limit: int | float | None, bound: float) -> bool: ...
 def settle_ties(
     costs: Any, stored: str, maximize: bool, limit: int | float | None, row_match: Any, col_match: Any, u: Any, v: Any,
-    must_be_used: Any, row_names: Any, column_names: Any,
+    must_be_used: Any, columns_first: bool,
 ) -> int: ...  # fmt: skip
 def assign_jv(
     costs: Any,

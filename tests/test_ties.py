@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -13,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from assignment_oracles import methods_that_read, on
 from conftest import host
+from scipy.optimize import linear_sum_assignment
 
 import gmatch
 from gmatch import small, ties
@@ -67,42 +68,25 @@ KINDS: dict[str, Callable[[np.random.Generator, Any], np.ndarray]] = {
 }
 
 
-def mark(number: int, turn: int) -> int:
-    """The rule, in plain arithmetic: the highest bits of SplitMix64."""
-    z = (number + (turn + 1) * 0x9E3779B97F4A7C15) % 2**64
-    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % 2**64
-    z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
-    return (z ^ z >> 31) >> 64 - ties.MARK_BITS
+def ways_of(shape: tuple[int, ...]) -> Iterator[tuple[tuple[int, ...], list[tuple[int, int]]]]:
+    """The column of each row, -1 for free ones, and the pairs of all matchings, in the order of the rule."""
+    rows, columns = shape
+    for way in itertools.product((*range(columns), -1), repeat=rows):
+        used = [(i, j) for i, j in enumerate(way) if j >= 0]
+        if len({j for _, j in used}) == len(used):
+            yield way, used
 
 
 def named_by_the_rule(cost: np.ndarray, maximize: bool) -> list[int]:
     """The column of each row, -1 for free ones, by looking at all assignments."""
-    rows, columns = cost.shape
-    if rows > columns:
-        col_match = _best(cost.T.tolist(), maximize, lambda j, i: (i, j))
-        return [col_match.index(i) if i in col_match else -1 for i in range(rows)]
-    return _best(cost.tolist(), maximize, lambda i, j: (i, j))
+    sign = -1 if maximize else 1
 
+    def rank(way_and_pairs: tuple[tuple[int, ...], list[tuple[int, int]]]) -> tuple[int, Fraction]:
+        used = way_and_pairs[1]
+        return -len(used), sum((sign * Fraction(cost[pair].item()) for pair in used), Fraction(0))
 
-def _best(cost: list[list[float]], maximize: bool, entry: Callable[[int, int], tuple[int, int]]) -> list[int]:
-    rows, columns = len(cost), len(cost[0])
-    width = columns if entry(0, 1) == (0, 1) else rows
-    ways = []
-    for way in itertools.product(range(-1, columns), repeat=rows):
-        used = [(i, j) for i, j in enumerate(way) if j >= 0]
-        if len({j for _, j in used}) == len(used) and all(abs(cost[i][j]) != np.inf for i, j in used):
-            total = sum((Fraction(cost[i][j]) for i, j in used), Fraction(0))
-            ways.append((-len(used), -total if maximize else total, way))
-    best = [way for way in ways if way[:2] == min(ways)[:2]]
-    for turn in itertools.count():
-        if len(best) == 1:
-            return list(best[0][2])
-        sums = []
-        for _, _, way in best:
-            pairs = [entry(i, j) for i, j in enumerate(way) if j >= 0]
-            sums.append(sum(mark(i * width + j, turn) for i, j in pairs))
-        best = [way for way, total in zip(best, sums, strict=True) if total == min(sums)]
-    raise AssertionError
+    allowed = (way for way in ways_of(cost.shape) if all(abs(cost[pair]) != np.inf for pair in way[1]))
+    return list(min(allowed, key=rank)[0])  # the first one of least rank
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -124,23 +108,15 @@ def test_the_rule(kind: str, device: str) -> None:
 
 
 def named_with_a_limit(cost: np.ndarray, limit: float, are_sparse: bool) -> list[int]:
-    """As named_by_the_rule. Dense costs are cut off at the limit. Sparse costs have ways out, which have no marks."""
+    """As named_by_the_rule. Dense costs are cut off at the limit. Rows of sparse costs take their ways out last."""
     if not are_sparse:
         cut_off = named_by_the_rule(np.minimum(cost, limit), maximize=False)
         return [j if j >= 0 and cost[i, j] <= limit else -1 for i, j in enumerate(cut_off)]
-    ways = []
-    for way in itertools.product(range(-1, cost.shape[1]), repeat=cost.shape[0]):
-        used = [(i, j) for i, j in enumerate(way) if j >= 0]
-        if len({j for _, j in used}) == len(used) and all(cost[pair] <= limit for pair in used):
-            saved = sum((Fraction(cost[pair].item()) - Fraction(limit) for pair in used), Fraction(0))
-            ways.append((saved, used, way))
-    best = [way for way in ways if way[0] == min(ways)[0]]
-    for turn in itertools.count():
-        sums = [sum(mark(i * cost.shape[1] + j, turn) for i, j in used) for _, used, _ in best]
-        best = [way for way, total in zip(best, sums, strict=True) if total == min(sums)]
-        if len(best) == 1:
-            return list(best[0][2])
-    raise AssertionError
+
+    def rank(way_and_pairs: tuple[tuple[int, ...], list[tuple[int, int]]]) -> Fraction:
+        return sum((Fraction(cost[pair].item()) - Fraction(limit) for pair in way_and_pairs[1]), Fraction(0))
+
+    return list(min((way for way in ways_of(cost.shape) if all(cost[pair] <= limit for pair in way[1])), key=rank)[0])
 
 
 @pytest.mark.parametrize("kind", ["few integers", "constant", "few floats", "last bits", "cheap columns"])
@@ -169,16 +145,6 @@ def test_the_rule_with_a_limit(kind: str, are_sparse: bool, monkeypatch: pytest.
 def settle_in_python(monkeypatch: pytest.MonkeyPatch) -> None:
     """As ties are settled that the extension leaves open."""
     monkeypatch.setattr(cpu, "settle_ties", lambda *_: None)
-
-
-def test_further_marks_decide_where_the_first_ones_tie(monkeypatch: pytest.MonkeyPatch) -> None:
-    settle_in_python(monkeypatch)
-    monkeypatch.setattr(ties, "MARK_BITS", 1)
-    rng = np.random.default_rng(6)
-    for _ in range(40):
-        cost = rng.integers(0, 2, rng.integers(2, 5, 2))
-        assignment = gmatch.lap(cost, deterministic=True, certify=True)
-        assert assignment.row_match.tolist() == named_by_the_rule(cost, maximize=False)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -241,9 +207,7 @@ def test_a_masked_batch_settles_its_ties() -> None:
 
 @pytest.mark.parametrize("shape", [(60, 60), (40, 70), (70, 40)])
 @pytest.mark.parametrize("kind", ["few integers", "constant", "few floats", "last bits", "cheap columns"])
-def test_many_ties_are_marked_in_the_matrix(
-    monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int], kind: str, device: str
-) -> None:
+def test_many_ties_are_bits(monkeypatch: pytest.MonkeyPatch, shape: tuple[int, int], kind: str, device: str) -> None:
     cost = KINDS[kind](np.random.default_rng(4), shape)
     listed = gmatch.lap(cost, deterministic=True).row_match
     settle_in_python(monkeypatch)
@@ -263,7 +227,7 @@ def test_forbidden_pairs_among_many_ties_are_no_cause_for_warnings(device: str) 
 def settled(cost: np.ndarray, row_match: Any, u: Any, v: Any) -> list[int]:
     costs = gmatch.DenseCosts(cost)
     row_match, col_match = np.array(row_match, np.int32), np.empty(cost.shape[1], np.int32)
-    ties.settle_ties(costs, Solution(len(row_match), row_match, col_match, u, v, {}), ties.Names.of(cost.shape, False))
+    ties.settle_ties(costs, Solution(len(row_match), row_match, col_match, u, v, {}), columns_first=False)
     return row_match.tolist()
 
 
@@ -295,7 +259,7 @@ def test_whole_duals_above_a_limit_are_no_proof_of_ways_out() -> None:
         for row_match in ([0, 1, 2], [1, 0, 2]):
             found = np.array(row_match, np.int32)
             solution = Solution(3, found, np.empty(3, np.int32), u, v, {})
-            ties.settle_ties(costs, solution, ties.Names.of(cost.shape, False))
+            ties.settle_ties(costs, solution, columns_first=False)
             assert np.where(cost[range(3), found] <= 3, found, -1).tolist() == named
 
 
@@ -393,20 +357,59 @@ def test_components_are_settled_apart() -> None:
     assert gmatch.lap(np.where(chain < 1, 0, 1), deterministic=True).stats["rows_with_choice"] == 0
 
 
-def test_more_ties_than_are_listed_are_settled_in_python() -> None:
-    names = ties.Names.of((2100, 2100), False)
+def test_more_near_pairs_than_are_listed_are_settled_in_python() -> None:
     costs = gmatch.DenseCosts(np.full((2100, 2100), 0.5))
-    u, v, mates = np.full(2100, 0.5), np.zeros(2100), np.arange(2100, dtype=np.int32)
-    solution = Solution(2100, mates, mates.copy(), u, v, {})
-    assert cpu.settle_ties(costs, solution.vectors, None, (names.rows, names.columns)) is None
-    assert (solution.row_match == np.arange(2100)).all()
+    mates = np.arange(2100, dtype=np.int32)
+    for lost, with_choice in ((0, 2100), (2**-52, None)):
+        solution = Solution(2100, mates.copy(), mates.copy(), np.full(2100, 0.5 - lost), np.zeros(2100), {})
+        assert cpu.settle_ties(costs, solution.vectors, None, columns_first=False) == with_choice
+        assert (solution.row_match == mates).all()
 
 
-def test_too_many_free_columns_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    settle_in_python(monkeypatch)
-    monkeypatch.setattr(ties, "MARK_BITS", 50)
-    with pytest.raises(gmatch.InvalidInput, match="deterministic=True can decide ties among fewer rows only: 30 of"):
-        gmatch.lap(gmatch.DenseCosts(np.zeros((30, 60))), deterministic=True)
+def test_long_cycles_and_free_columns(device: str) -> None:
+    """Searches from both ends meet anywhere, also at the vertex of the free columns."""
+    rng = np.random.default_rng(14)
+    for case in range(60 if device == "cpu" else 6):
+        rows = int(rng.integers(20, 150))
+        columns = rows + int(rng.integers(0, 3)) * rows // 20
+        cost = np.ones((rows, columns))
+        order, places = rng.permutation(rows), rng.permutation(columns)
+        for k in range(rows):
+            for step in (0, 1, *rng.integers(0, rows, case % 3)):
+                cost[order[k], places[(k + step) % columns]] = 0
+        expected = first_by_one_row_after_the_other(cost)
+        for given in (cost, np.asfortranarray(cost)):
+            found = gmatch.lap(on(given, device), deterministic=True, certify=True)
+            assert host(found.row_match).tolist() == expected
+        tall = gmatch.lap(on(cost.T.copy(), device), deterministic=True, certify=True)
+        assert host(tall.row_match).tolist() == first_by_one_row_after_the_other(cost.T)
+
+
+def first_by_one_row_after_the_other(cost: np.ndarray) -> list[int]:
+    """The rule, by SciPy: a row keeps the first column with which the whole costs no more."""
+    cost, named = cost.copy(), []
+    least = scipy_total(cost)
+    for row in range(len(cost)):
+        for column in range(cost.shape[1]):
+            if cost[row, column] > 1:
+                continue
+            trial = cost.copy()
+            trial[row, :], trial[:, column] = 9, 9
+            trial[row, column] = cost[row, column]
+            rows, columns = linear_sum_assignment(trial)
+            pairs = dict(zip(rows.tolist(), columns.tolist(), strict=True))
+            if pairs.get(row) == column and trial[rows, columns].sum() == least:
+                cost = trial
+                named.append(column)
+                break
+        else:
+            cost[row] = 9
+            named.append(-1)
+    return named
+
+
+def scipy_total(cost: np.ndarray) -> float:
+    return float(cost[linear_sum_assignment(cost)].sum())
 
 
 @pytest.mark.parametrize("with_limit", [False, True])

@@ -19,7 +19,7 @@ from .plan import STARTS, Plan, kind_of_start
 from .programs import Solution, has_negative_within
 from .request import Options
 from .solve import solve
-from .ties import Names, settle_ties
+from .ties import settle_ties
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -258,8 +258,7 @@ def _settle_ties(batch: CostBatch, solution: AssignedBatch, solved: Any) -> Any:
         )
         if rows and columns:
             found = Solution(len(row_match), row_match, col_match, u, v, {})
-            names = Names.of(costs.shape, costs.transposed)
-            had_choice[number] = settle_ties(costs, _as_read(found, costs), names)
+            had_choice[number] = settle_ties(costs, _as_read(found, costs), costs.transposed)
         matched = (row_match >= 0).nonzero()[0]
         pair_costs.fill(0)
         pair_costs[matched] = costs.matrix[matched, row_match[matched]]

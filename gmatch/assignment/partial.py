@@ -16,7 +16,6 @@ from ..problems.graph import BipartiteGraph
 from ..result import ExactDuals, Status, Tier, witness_of
 from .plan import Costs
 from .programs import Solution
-from .ties import Names
 
 
 def cover_of_allowed_pairs(costs: Costs, threads: int | None) -> Cover:
@@ -52,10 +51,10 @@ class Part(NamedTuple):
     columns: Any
     turned: bool  # whether the columns are the rows of its costs
     costs: Costs
-    names: Names | None
+    columns_first: bool  # whether its columns are rows of the matrix as given
 
 
-def parts_of(costs: Costs, threads: int | None, names: Names | None) -> tuple[Cover, list[Part]]:
+def parts_of(costs: Costs, threads: int | None, columns_first: bool) -> tuple[Cover, list[Part]]:
     """A cover, and two problems whose cheapest assignments together are the cheapest of the largest matchings.
 
     A largest matching has as many pairs as the cover has vertices. So each vertex of the cover is matched, and no pair
@@ -73,7 +72,7 @@ def parts_of(costs: Costs, threads: int | None, names: Names | None) -> tuple[Co
         turned = False, len(cover.other_rows) > len(cover.columns)
     sides = (cover.rows, cover.other_columns), (cover.other_rows, cover.columns)
     return cover, [
-        Part(number, *sides[number], turned[number], problem, names and names.part(*sides[number], turned[number]))
+        Part(number, *sides[number], turned[number], problem, columns_first != turned[number])
         for number, problem in enumerate(problems)
         if min(problem.shape)
     ]

@@ -21,7 +21,7 @@ from .partial import cover_of_allowed_pairs, infeasible, joined, parts_of
 from .plan import FROM_MINIMA, Costs, Plan
 from .programs import Solution, nothing, run_once
 from .tiers import mended, solve_by_tiers
-from .ties import Names, settle_ties
+from .ties import settle_ties
 
 
 def solve(costs: Costs, plan: Plan) -> Assignment:
@@ -45,11 +45,10 @@ def _solution(costs: Costs, plan: Plan) -> Solution:
     if plan.backend.NAME != costs.device:
         there, mover = costs.on(plan.backend.NAME), mover_to(plan.backend.NAME)
         start = Start(start.kind, *(array if array is None else mover(array) for array in start[1:]))
-    names = Names.of(costs.shape, costs.transposed) if plan.deterministic else None
     if isinstance(there, SparseCosts) and there.limit is not None:
         problem, start = with_ways_out(there, start)
-        return without_ways_out(there, _optimum(problem, plan, start, names))
-    solution = _optimum(there, plan, start, names)
+        return without_ways_out(there, _optimum(problem, plan, start, costs.transposed))
+    solution = _optimum(there, plan, start, costs.transposed)
     if solution.size < min(costs.shape):
         if isinstance(there, DenseCosts) and (there.dual_type is np.int64 or not there.forbids):
             raise InvalidInput(
@@ -58,26 +57,29 @@ def _solution(costs: Costs, plan: Plan) -> Solution:
             )
         if not plan.partial:
             raise infeasible(costs, cover_of_allowed_pairs(there, plan.threads))
-        cover, parts = parts_of(there, plan.threads, names)
-        found = [_optimum(part.costs, plan, FROM_MINIMA, part.names) for part in parts]
+        cover, parts = parts_of(there, plan.threads, costs.transposed)
+        found = [_optimum(part.costs, plan, FROM_MINIMA, part.columns_first) for part in parts]
         return joined(there, solution._replace(cover=(cover.rows, cover.columns)), parts, found)
     if isinstance(there, DenseCosts) and there.limit is not None and free_pairs_above_limit(there, solution):
         return solution._replace(status=Status.LIMITED, entries=None)
     return solution
 
 
-def _optimum(costs: Costs, plan: Plan, start: Start, names: Names | None) -> Solution:
-    """A cheapest assignment; with names, the one of the rule for ties. Rows stay free if forbidden pairs leave none."""
+def _optimum(costs: Costs, plan: Plan, start: Start, columns_first: bool) -> Solution:
+    """A cheapest assignment. Rows stay free if forbidden pairs leave none.
+
+    `columns_first` says that the columns are the rows of the matrix as given, for the rule for ties.
+    """
     fits = not plan.method.needs_room or costs.fits_core
     solved = None if fits and not costs.overflows else solve_by_tiers(costs, plan)
     if solved is None:
         solution, hides_costs = run_once(costs, plan, start)
         solved = mended(costs, solution, plan) if hides_costs else (costs, solution, solution)
     problem, of_problem, solution = solved
-    if names is not None:
+    if plan.deterministic:
         now = perf_counter_ns()
         complete = solution.size == len(solution.row_match)
-        solution.counters["rows_with_choice"] = settle_ties(problem, of_problem, names) if complete else 0
+        solution.counters["rows_with_choice"] = settle_ties(problem, of_problem, columns_first) if complete else 0
         solution.counters["ties_ns"] = perf_counter_ns() - now
         solution = solution._replace(entries=None)  # the pairs may be others now
     return solution

@@ -29,9 +29,9 @@ class PlainSolver {
  public:
   using Dual = typename DenseCosts<Cost>::Dual;
 
-  PlainSolver(const SmallCall& call, const SmallRange<Dual>& range, bool exact, bool transposed, const PairNames& names,
+  PlainSolver(const SmallCall& call, const SmallRange<Dual>& range, bool exact, bool transposed,
               const ShortestPathResult<Dual>& result, std::vector<Count>& words)
-      : call_(call), range_(range), is_exact_(exact), is_transposed_(transposed), names_(names), result_(result), words_(words) {}
+      : call_(call), range_(range), is_exact_(exact), is_transposed_(transposed), result_(result), words_(words) {}
 
   // False if there is no assignment, or if the costs need the long way. Entries of a row lie side by side.
   bool solve(const DenseCosts<Cost>& costs) {
@@ -111,7 +111,7 @@ class PlainSolver {
     const auto settle = [&](const RestRows& rests, const TierSolver& solver) {
       if (!call_.deterministic) return true;
       const std::vector<bool> must = solver.must_be_used();
-      if (settle_ties(rests, result_, must, names_, with_choice_)) return true;
+      if (settle_ties(rests, result_, must, is_transposed_, with_choice_)) return true;
       const bool may_use_all = std::none_of(must.begin(), must.end(), [](bool one) { return one; });
       return may_use_all && solve_rows_exactly(rests, costs.infinite());
     };
@@ -123,7 +123,10 @@ class PlainSolver {
   bool solve_rows_exactly(Rows rows, double limit) {
     ExactOptimum<Rows> optimum(std::move(rows), limit);
     if (!optimum.find(result_)) return false;
-    return !call_.deterministic || (!(range_.limit < beyond_all(Dual{})) && optimum.settle(result_, names_, with_choice_));
+    if (!call_.deterministic) return true;
+    if (range_.limit < beyond_all(Dual{})) return false;
+    optimum.settle(result_, is_transposed_, with_choice_);
+    return true;
   }
 
   // Whether the duals need the second look of gmatch/assignment/tiers.py.
@@ -158,8 +161,8 @@ class PlainSolver {
   }
   template <class Rows>
   bool settle_rows(const Rows& rows, const DenseCosts<Cost>& costs) {
-    if (call_.has_ways_out || !has_limit(costs)) return settle_ties(rows, result_, {}, names_, with_choice_, costs.limit);
-    return settle_ties_cut_off(rows, CopiedRows<Dual>(costs), costs.limit, result_, names_, with_choice_);
+    if (call_.has_ways_out || !has_limit(costs)) return settle_ties(rows, result_, {}, is_transposed_, with_choice_, costs.limit);
+    return settle_ties_cut_off(rows, CopiedRows<Dual>(costs), costs.limit, result_, is_transposed_, with_choice_);
   }
 
   static bool has_limit(const DenseCosts<Cost>& costs) { return costs.limit < costs.infinite(); }
@@ -167,7 +170,6 @@ class PlainSolver {
   const SmallCall& call_;
   const SmallRange<Dual>& range_;
   const bool is_exact_, is_transposed_;
-  const PairNames& names_;
   const ShortestPathResult<Dual>& result_;
   std::vector<Count>& words_;
   ShortestPathCounters counted_{};

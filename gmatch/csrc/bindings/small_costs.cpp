@@ -38,8 +38,7 @@ bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, c
                                 call.maximize, of_costs.limit};
   SmallCells<Dual> found(cells, rows, columns);
   const ShortestPathResult<Dual> result = found.result(transposed);
-  const PairNames names = call.deterministic ? PairNames::of(fewer, given.more(), columns, transposed) : PairNames{};
-  PlainSolver<Cost> solver(call, of_costs, exact, transposed, names, result, words);
+  PlainSolver<Cost> solver(call, of_costs, exact, transposed, result, words);
   if (!with_rows_side_by_side(stored, 1, [&](const auto& costs) { return solver.solve(costs); })) return false;
   const auto entry = [&](Vertex row, Vertex column) {
     return given.entries[row * given.stride[0] + column * given.stride[1]];

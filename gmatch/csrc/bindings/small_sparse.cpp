@@ -177,8 +177,7 @@ class SmallSparseSolver {
     }
     Count with_choice = 0;
     if (call_.deterministic) {
-      const PairNames names = PairNames::of(lines.num_lines, lines.num_places, call_.columns, transposed);
-      if (!settle_ties(ListedRows<Costs>{costs}, result, {}, names, with_choice)) return false;
+      if (!settle_ties(ListedRows<Costs>{costs}, result, {}, transposed, with_choice)) return false;
     }
     found.note_pairs(call_.rows, [&](Vertex row, Vertex column) {
       return transposed ? lines.entry(column, row) : lines.entry(row, column);

@@ -43,6 +43,18 @@ class BitRows {
     }
   }
 
+  // Calls the function for each bit that is set in both, in order, until it returns true. It may change bits that it has been
+  // called for.
+  template <class Function>
+  static bool any_in(const Marks* bits, const Marks* among, Vertex words, const Function& function) {
+    for (Vertex word = 0; word < words; ++word) {
+      for (Marks here = bits[word] & among[word]; here != 0; here &= here - 1) {
+        if (function(word * WORD + first_bit(here))) return true;
+      }
+    }
+    return false;
+  }
+
   // By squares of words.
   BitRows transposed() const {
     BitRows to(num_columns_, num_rows_, bits_.get_allocator().memory);

@@ -63,8 +63,7 @@ class ExactOptimum {
   }
 
   // After find, without a limit: makes the solution the one that the rule for ties names, and counts the rows that had a choice.
-  // False if they are too many.
-  bool settle(const ShortestPathResult<double>& result, const PairNames& names, Count& with_choice) {
+  void settle(const ShortestPathResult<double>& result, bool columns_first, Count& with_choice) {
     TiedRows tied(num_rows_, num_columns_, result.row_match);
     for (Vertex row = 0; row < num_rows_; ++row) {
       const double* costs = scan(row);
@@ -75,7 +74,7 @@ class ExactOptimum {
     for (Vertex j = 0; j < num_columns_; ++j) {
       if (num_rows_ < num_columns_ && v_[j] == 0) tied.let_leave(j);
     }
-    return NamedRows(tied, num_columns_, result.row_match).settle(names, result.col_match, with_choice);
+    NamedRows(tied, num_columns_, result.row_match).settle(columns_first, result.col_match, with_choice);
   }
 
  private:

@@ -3,28 +3,22 @@
 // Input are an assignment and pairs along which all assignments are cheapest, such as the pairs that exact duals make tight.
 // Other assignments differ from it along cycles: rows are vertices, with an edge from each to the mates of its columns, and
 // all free rows and columns are one more vertex. So only pairs on cycles matter (strong components: Tarjan 1972), and the
-// present pairs of their rows. Each of these pairs has a mark. The assignment of least marks is the one; if there are several,
-// another mark of each pair decides, and so on.
+// present pairs of their rows. Along these pairs the first assignment is the one (first_assignment.hpp).
 #pragma once
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "serial/exact/exact_slacks.hpp"
-#include "serial/exact/marked_pairs.hpp"
-#include "serial/rows/row_picks.hpp"
+#include "serial/exact/first_assignment.hpp"
 #include "serial/shortest_path.hpp"
 
 class NamedOptimum {
  public:
   // `row_match` is an assignment along some of the pairs; it becomes the named one.
-  NamedOptimum(Vertex num_rows, Vertex num_columns, PairList pairs, std::vector<bool> may_leave, Vertex* row_match,
-               int mark_bits = MARK_BITS)
+  NamedOptimum(Vertex num_rows, Vertex num_columns, PairList pairs, std::vector<bool> may_leave, Vertex* row_match)
       : num_rows_(num_rows),
         num_columns_(num_columns),
-        mark_bits_(mark_bits),
         pairs_(std::move(pairs)),
         may_leave_(std::move(may_leave)),
         row_match_(row_match),
@@ -47,23 +41,14 @@ class NamedOptimum {
     return static_cast<Vertex>(std::count(has_choice.begin(), has_choice.end(), true));
   }
 
-  // Returns how many rows had a choice; NONE if they are too many for sums of marks. name_of(row, column) is the number that the
-  // mark of a pair is made of; below 0 if the pair has no mark.
-  template <class NameOf>
-  Vertex decide(const NameOf& name_of, int first_turn) {
-    Vertex with_choice = 0;
-    for (int turn = first_turn;; ++turn) {
-      const Vertex rows = drop_what_is_sure();
-      if (turn == first_turn) with_choice = rows;
-      if (rows == 0) return with_choice;
-      const Count most = (Count{1} << mark_bits_) - 1;
-      if (!has_room(most, rows)) return NONE;
-      const auto weight_of = [&](Count k) -> Count {
-        const Count name = name_of(pairs_.rows[k], pairs_.columns[k]);
-        return name < 0 ? 0 : mark_of(name, turn, mark_bits_);
-      };
-      if (!take_least(weight_of, most)) return with_choice;
-    }
+  // Returns how many rows had a choice. `columns_first` says that the columns are the rows of the matrix as given.
+  Vertex decide(bool columns_first) {
+    const Vertex with_choice = drop_what_is_sure();
+    if (with_choice == 0) return 0;
+    const PairsInLists pairs(num_rows_, num_columns_, pairs_.rows, pairs_.columns);
+    const auto may_leave = [&](Vertex column) { return may_leave_[column]; };
+    FirstAssignment<PairsInLists>(pairs, num_rows_, num_columns_, may_leave, row_match_, nullptr).settle(columns_first);
+    return with_choice;
   }
 
  private:
@@ -128,55 +113,7 @@ class NamedOptimum {
     }
   }
 
-  bool has_room(Count most, Vertex rows) const {
-    constexpr double MOST = 1LL << 61;
-    return largest_sum(most, rows, num_rows_ < num_columns_) < MOST;
-  }
-
-  // Takes an assignment of the least weight, and keeps the pairs that assignments of the least weight may use. A column that
-  // must be used is worth more than all weights. No weight is above `most`. False if there is no assignment along the pairs,
-  // which may happen if costs changed after the pairs were listed.
-  template <class WeightOf>
-  bool take_least(const WeightOf& weight_of, Count most) {
-    std::vector<Vertex> row_ids, column_ids, short_row(num_rows_, NONE), short_column(num_columns_, NONE);
-    const auto shorten = [](const std::vector<Vertex>& longs, std::vector<Vertex>& short_of, std::vector<Vertex>& ids) {
-      for (const Vertex one : longs) {
-        if (short_of[one] != NONE) continue;
-        short_of[one] = static_cast<Vertex>(ids.size());
-        ids.push_back(one);
-      }
-    };
-    shorten(pairs_.rows, short_row, row_ids);
-    shorten(pairs_.columns, short_column, column_ids);
-    const auto rows = static_cast<Vertex>(row_ids.size()), columns = static_cast<Vertex>(column_ids.size());
-
-    std::vector<Count> rewards(columns);
-    for (Vertex j = 0; j < columns && rows < columns; ++j) {
-      rewards[j] = may_leave_[column_ids[j]] ? 0 : 2 * (most + 1) * (rows + 1);
-    }
-    MarkedPairs marked{rows, columns, std::vector<Count>(Count{rows} + 1), std::vector<Vertex>(pairs_.size()),
-                       std::vector<Count>(pairs_.size())};
-    for (Count k = 0; k < pairs_.size(); ++k) {
-      const Vertex column = short_column[pairs_.columns[k]];
-      marked.columns[k] = column;
-      marked.weights[k] = weight_of(k) - rewards[column];
-      ++marked.offsets[short_row[pairs_.rows[k]] + 1];
-    }
-    for (Vertex row = 0; row < rows; ++row) marked.offsets[row + 1] += marked.offsets[row];
-    LeastMarks found;
-    if (!found.find(marked)) return false;
-    for (Vertex row = 0; row < rows; ++row) row_match_[row_ids[row]] = column_ids[found.row_match[row]];
-    for (Vertex j = 0; j < columns; ++j) {
-      if (found.v[j] != 0) may_leave_[column_ids[j]] = false;  // all these assignments use it
-    }
-    pairs_.keep_if([&](Count k) {
-      return marked.weights[k] == found.u[short_row[pairs_.rows[k]]] + found.v[marked.columns[k]];
-    });
-    return true;
-  }
-
   const Vertex num_rows_, num_columns_;
-  const int mark_bits_;
   PairList pairs_;
   std::vector<bool> may_leave_;  // [num_columns]
   Vertex* const row_match_;      // [num_rows]

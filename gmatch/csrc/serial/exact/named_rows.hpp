@@ -1,8 +1,8 @@
 // named_rows.hpp: of several cheapest assignments of dense costs the one that a rule names; see gmatch/assignment/ties.py.
 //
-// Pairs that tie are bits of rows, and each component of them is solved by itself (tied_rows.hpp). The marks of a component are a
-// matrix, if that is faster than lists. If duals of floats are rounded, each component is first solved by the exact slacks of its
-// pairs, and the pairs of exactly cheapest assignments remain.
+// Pairs that tie are bits of rows (tied_rows.hpp). If duals of floats are rounded, each component of them is first solved by the
+// exact slacks of its pairs, in a matrix if that is faster than lists, and the pairs of exactly cheapest assignments remain. Of
+// their assignments the first one is taken (first_assignment.hpp).
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "serial/exact/exact_slacks.hpp"
+#include "serial/exact/first_assignment.hpp"
 #include "serial/exact/listed_rows.hpp"
-#include "serial/exact/marked_pairs.hpp"
-#include "serial/exact/pair_names.hpp"
+#include "serial/exact/weighed_pairs.hpp"
 #include "serial/exact/slack_scan.hpp"
 #include "serial/exact/tied_rows.hpp"
 #include "serial/rows/line_vector.hpp"
@@ -26,36 +26,36 @@ class NamedRows {
   NamedRows(TiedRows& tied, Vertex num_columns, Vertex* row_match)
       : tied_(tied), row_match_(row_match), place_(tied.numbers(num_columns)) {}
 
-  // Makes the assignment the named one, and counts the rows that had a choice. False if they are too many for sums of marks.
-  bool settle(const PairNames& names, Vertex* col_match, Count& with_choice) {
-    const Vertex rows = decide(names);
-    if (rows == NONE) return false;
-    with_choice = rows;
+  // Makes the assignment the named one, and counts the rows that had a choice.
+  void settle(bool columns_first, Vertex* col_match, Count& with_choice) {
+    with_choice = decide(columns_first);
     std::fill_n(col_match, place_.size(), NONE);
     for (Vertex row = 0; row < tied_.num_rows(); ++row) col_match[row_match_[row]] = row;
-    return true;
   }
 
-  // Returns how many rows had a choice; NONE if they are too many.
-  Vertex decide(const PairNames& names) {
-    constexpr Count MOST = (Count{1} << MARK_BITS) - 1;
-    Vertex with_choice = 0;
-    for (int turn = 0;; ++turn) {
-      const Vertex rows = tied_.drop_what_is_sure();
-      if (turn == 0) with_choice = rows;
-      for (Vertex k = 0; k < tied_.num_components(); ++k) {
-        const TiedRows::Component component = tied_.component(k);
-        if (!has_room(component, MOST)) return NONE;
-        if (!take_least(component, MarkWeights(names, turn), [](Vertex) { return 0; }, MOST)) return with_choice;
-      }
-      if (rows == 0) return with_choice;
-    }
+  // Returns how many rows had a choice. `columns_first` says that the columns are the rows of the matrix as given.
+  Vertex decide(bool columns_first) {
+    const Vertex with_choice = tied_.drop_what_is_sure();
+    if (with_choice == 0) return 0;
+    const PairsInBits pairs(tied_.pairs(), tied_.pairs().transposed());
+    const auto may_leave = [&](Vertex column) { return tied_.may_leave(column); };
+    const auto num_columns = static_cast<Vertex>(place_.size());
+    FirstAssignment<PairsInBits> first(pairs, tied_.num_rows(), num_columns, may_leave, row_match_, tied_.memory());
+    first.settle(columns_first);
+    return with_choice;
   }
 
   // After drop_what_is_sure: makes the part of a component an exactly cheapest one, and keeps the pairs of exactly cheapest ones.
   // False if the exact slacks need more bits, or if the costs have changed.
   template <class Costs>
-  bool take_cheapest(const Costs& costs, const TiedRows::Component& component) {
+  bool take_cheapest(Costs& costs, const TiedRows::Component& component) {
+    for (Vertex j = 0; j < component.num_columns(); ++j) place_[component.columns[j]] = j;
+    if constexpr (Costs::ARE_DENSE) {
+      const bool in_matrix = is_for_matrix(component);
+      LineVector<double> slacks(in_matrix ? Count{component.num_rows()} * component.num_columns() : 0);
+      double most = 0;
+      if (in_matrix && write_slacks(costs, component, slacks, most)) return take_least(component, slacks.data(), most);
+    }
     PairList pairs;
     std::vector<bool> may_leave(place_.size());
     for (const Vertex* row = component.rows; row != component.end; ++row) {
@@ -64,10 +64,7 @@ class NamedRows {
     for (const Vertex column : component.columns) may_leave[column] = component.has_free && tied_.may_leave(column);
     ExactSlacks slacks;
     if (!slacks.find(costs, pairs, may_leave) || !has_room(component, slacks.most)) return false;
-    const Count* next = slacks.of_pairs.data();
-    return take_least(
-        component, [&](Vertex, Vertex) { return *next++; }, [&](Vertex column) { return slacks.of_columns[column]; },
-        slacks.most);
+    return take_least_in_lists(component, pairs.size(), slacks);
   }
 
  private:
@@ -78,41 +75,57 @@ class NamedRows {
     return largest_sum(most, component.num_rows(), component.has_free) < MOST;
   }
 
-  // Takes pairs of the least weight, and keeps the pairs of this component that assignments of the least weight may use. Weights
-  // are asked for in the order of rows and columns. A column that stays free costs leave_cost_of(column). A column that must be
-  // used is worth more than all weights. No weight and no cost of leaving is above `most` in magnitude. False if there is no
-  // assignment along the pairs, which may happen if costs changed after the pairs were listed.
-  template <class WeightOf, class LeaveCostOf>
-  bool take_least(const TiedRows::Component& component, const WeightOf& weight_of, const LeaveCostOf& leave_cost_of, Count most) {
-    const Vertex rows = component.num_rows(), columns = component.num_columns();
-    ShortVector<Count> rewards(columns, 0, tied_.memory());
-    bool has_rewards = false;
-    for (Vertex j = 0; j < columns; ++j) {
-      const Vertex column = component.columns[j];
-      place_[column] = j;
-      if (rows == columns) continue;
-      rewards[j] = tied_.may_leave(column) ? leave_cost_of(column) : 2 * (most + 1) * (rows + 1);
-      has_rewards = has_rewards || rewards[j] != 0;
-    }
+  // From 1 pair in 8 on, passes over rows of a matrix are faster than lists: benchmarks/log/ties.md, "Ties as bits of rows, marks
+  // in a matrix". A matrix has no room for rewards of columns that must be used.
+  bool is_for_matrix(const TiedRows::Component& component) const {
+    constexpr Count DENSE_SHARE = 8;
+    const Count rows = component.num_rows(), columns = component.num_columns();
+    const auto may_leave = [&](Vertex column) { return tied_.may_leave(column); };
+    if (rows < columns && !std::all_of(component.columns.begin(), component.columns.end(), may_leave)) return false;
     Count size = 0;
     for (const Vertex* row = component.rows; row != component.end; ++row) size += tied_.pairs().size_of(*row);
-    const double sum = largest_sum(most, rows, has_rewards);
-    if (is_for_matrix(rows, columns, size, has_rewards, sum)) {
-      return take_least_in_matrix(component, weight_of, static_cast<double>(most));
-    }
-    return take_least_in_lists(component, size, [&](Vertex row, Vertex column) {
-      return weight_of(row, column) - rewards[place_[column]];
-    });
+    return size >= rows * columns / DENSE_SHARE && columns >= static_cast<Count>(place_.size()) / DENSE_SHARE;
   }
 
-  template <class WeightOf>
-  bool take_least_in_matrix(const TiedRows::Component& component, const WeightOf& weight_of, double most) {
+  // Writes the exact slacks of a component in the largest unit of which all are multiples, FORBIDDEN for pairs that do not tie,
+  // and the most that one may be. What a column costs that stays free is no cost of its pairs. False if floats do not hold all
+  // sums of them.
+  template <class Costs>
+  bool write_slacks(Costs& costs, const TiedRows::Component& component, LineVector<double>& slacks, double& most) const {
+    constexpr double EXACT = 0x1p53;  // floats hold all whole numbers below
+    const auto width = static_cast<Vertex>(place_.size());
+    const Vertex columns = component.num_columns();
+    const double per_unit = costs.smallest_units();
+    if (!std::isfinite(per_unit)) return false;
+    LineVector<double> of_row(columns == width ? 0 : width), of_leaving(component.num_rows() < columns ? columns : 0);
+    Marks bits = 0;
+    for (std::size_t j = 0; j < of_leaving.size(); ++j) {
+      if (!costs.write_leaving(component.columns[j], per_unit, of_leaving[j], bits)) return false;
+    }
+    double* entries = slacks.data();
+    for (const Vertex* row = component.rows; row != component.end; ++row, entries += columns) {
+      double* const to = columns == width ? entries : of_row.data();
+      if (!costs.write_slacks(*row, tied_.pairs().row(*row), per_unit, FORBIDDEN, to, bits)) return false;
+      for (Vertex j = 0; j < columns && columns < width; ++j) entries[j] = to[component.columns[j]];
+      for (std::size_t j = 0; j < of_leaving.size(); ++j) entries[j] -= entries[j] == FORBIDDEN ? 0 : of_leaving[j];
+    }
+    const double shared = bits == 0 ? 1 : std::exp2(-first_bit(bits));
+    most = 2 * static_cast<double>(bits) * shared;
+    for (double* entry = slacks.data(); entry != entries && shared < 1; ++entry) {
+      *entry = *entry == FORBIDDEN ? FORBIDDEN : *entry * shared;
+    }
+    return largest_sum(static_cast<Count>(most), component.num_rows(), false) < EXACT;
+  }
+
+  // Takes pairs of the least weight, and keeps the pairs of this component that assignments of the least weight may use. No
+  // weight is above `most` in magnitude. False if there is no assignment along the pairs, which may happen if costs changed after
+  // the pairs were listed.
+  bool take_least(const TiedRows::Component& component, const double* weights, double most) {
     using Scan = PricingScan<double, double, false, true>;
     const Vertex rows = component.num_rows(), columns = component.num_columns();
-    LineVector<double> matrix(Count{rows} * columns), u(rows), v(columns);
-    write_weights(component, weight_of, matrix.data());
+    LineVector<double> u(rows), v(columns);
     ShortVector<Vertex> row_match = tied_.numbers(rows), col_match = tied_.numbers(columns), listed = tied_.numbers(columns);
-    const DenseCosts<double> costs{rows, columns, matrix.data(), columns, 1, false, FORBIDDEN};
+    const DenseCosts<double> costs{rows, columns, weights, columns, 1, false, FORBIDDEN};
     ShortestPathCounters counted{};
     const ShortestPathResult<double> result{u.data(), v.data(), row_match.data(), col_match.data()};
     if (solve_as_stored(costs, {-most, most, false, most}, result, counted) < rows) return false;
@@ -120,7 +133,7 @@ class NamedRows {
     for (Vertex i = 0; i < rows; ++i) {
       const Vertex row = component.rows[i];
       tied_.clear(row);
-      const double* const entries = matrix.data() + i * Count{columns};
+      const double* const entries = weights + i * Count{columns};
       const Vertex size = Scan::list_least(entries, v.data(), columns, u[i], marks.data(), listed.data());
       for (Vertex k = 0; k < size; ++k) tied_.add(row, component.columns[listed[k]]);
       row_match_[row] = component.columns[row_match[i]];
@@ -131,49 +144,33 @@ class NamedRows {
     return true;
   }
 
-  // Writes the weights of a component, row by row; FORBIDDEN for pairs that do not tie. Marks of a whole row are made in
-  // registers, unless the component has few of the columns: rows that are doubled make components of 2 columns.
-  template <class WeightOf>
-  void write_weights(const TiedRows::Component& component, const WeightOf& weight_of, double* entries) const {
-    // From 1 column in 8 on: a mark takes 0.3 ns in registers, and 3 ns by itself.
-    constexpr Vertex FEW = 8;
-    const BitRows& pairs = tied_.pairs();
-    const Vertex columns = component.num_columns(), width = pairs.num_columns();
-    const bool has_all = columns == width;
-    LineVector<double> of_row(has_all || columns < width / FEW ? 0 : width);
-    for (const Vertex* row = component.rows; row != component.end; ++row, entries += columns) {
-      if constexpr (std::is_same_v<WeightOf, MarkWeights>) {
-        if (columns >= width / FEW) {
-          weight_of.write(*row, width, pairs.row(*row), FORBIDDEN, has_all ? entries : of_row.data());
-          for (Vertex j = 0; j < columns && !has_all; ++j) entries[j] = of_row[component.columns[j]];
-          continue;
-        }
-      }
-      std::fill_n(entries, columns, FORBIDDEN);
-      pairs.each_in(*row, [&](Vertex column) { entries[place_[column]] = static_cast<double>(weight_of(*row, column)); });
-    }
-  }
-
-  template <class WeightOf>
-  bool take_least_in_lists(const TiedRows::Component& component, Count size, const WeightOf& weight_of) {
+  // As take_least, with slacks in the order of rows and columns, and what columns cost that stay free. A column that must be used
+  // is worth more than all slacks.
+  bool take_least_in_lists(const TiedRows::Component& component, Count size, const ExactSlacks& slacks) {
     const Vertex rows = component.num_rows(), columns = component.num_columns();
-    MarkedPairs marked{rows, columns, {0}, {}, {}};
-    marked.columns.reserve(size);
-    marked.weights.reserve(size);
+    ShortVector<Count> rewards(columns, 0, tied_.memory());
+    for (Vertex j = 0; j < columns && rows < columns; ++j) {
+      const Vertex column = component.columns[j];
+      rewards[j] = tied_.may_leave(column) ? slacks.of_columns[column] : 2 * (slacks.most + 1) * (rows + 1);
+    }
+    const Count* next = slacks.of_pairs.data();
+    WeighedPairs weighed{rows, columns, {0}, {}, {}};
+    weighed.columns.reserve(size);
+    weighed.weights.reserve(size);
     for (const Vertex* row = component.rows; row != component.end; ++row) {
       tied_.pairs().each_in(*row, [&](Vertex column) {
-        marked.columns.push_back(place_[column]);
-        marked.weights.push_back(weight_of(*row, column));
+        weighed.columns.push_back(place_[column]);
+        weighed.weights.push_back(*next++ - rewards[place_[column]]);
       });
-      marked.offsets.push_back(marked.size());
+      weighed.offsets.push_back(weighed.size());
     }
-    LeastMarks found;
-    if (!found.find(marked)) return false;
+    LeastWeights found;
+    if (!found.find(weighed)) return false;
     for (Vertex i = 0; i < rows; ++i) {
       const Vertex row = component.rows[i];
       tied_.clear(row);
-      for (Count k = marked.offsets[i]; k < marked.offsets[i + 1]; ++k) {
-        if (marked.weights[k] == found.u[i] + found.v[marked.columns[k]]) tied_.add(row, component.columns[marked.columns[k]]);
+      for (Count k = weighed.offsets[i]; k < weighed.offsets[i + 1]; ++k) {
+        if (weighed.weights[k] == found.u[i] + found.v[weighed.columns[k]]) tied_.add(row, component.columns[weighed.columns[k]]);
       }
       row_match_[row] = component.columns[found.row_match[i]];
     }
@@ -181,14 +178,6 @@ class NamedRows {
       if (found.v[j] != 0) tied_.forbid_leaving(component.columns[j]);
     }
     return true;
-  }
-
-  // From 1 pair in 8 on, passes over rows of a matrix are faster than lists, except with rewards: benchmarks/log/ties.md, "Ties
-  // as bits of rows, marks in a matrix", and benchmarks/log/sentinels.md, "Ties by exact slacks and in matrices".
-  static bool is_for_matrix(Vertex rows, Vertex columns, Count size, bool has_rewards, double largest_sum) {
-    constexpr double EXACT = 0x1p53;  // floats hold all whole numbers below
-    constexpr Count DENSE_SHARE = 8;
-    return !has_rewards && largest_sum < EXACT && size >= Count{rows} * columns / DENSE_SHARE;
   }
 
   TiedRows& tied_;
@@ -204,7 +193,7 @@ class NamedRows {
 template <class Rows, class Dual>
 class NearRows {
  public:
-  // More pairs than this are not marked here: a core solves them faster.
+  // Exact slacks of more pairs than this are not found here: they would take 32 bytes a pair.
   static constexpr Count MOST_LISTED = 1 << 22;
 
   NearRows(Rows rows, Dual limit, const ShortestPathResult<Dual>& result, std::vector<bool> must_be_used)
@@ -220,7 +209,7 @@ class NearRows {
         is_used_(width_, 0, tied_.memory()),
         tight_(IS_INTEGER ? 1 : num_rows_, width_, tied_.memory()) {}
 
-  // False if the duals do not prove the pairs the cheapest, or if more than MOST_LISTED are near.
+  // False if the duals do not prove the pairs the cheapest, or if more than MOST_LISTED are near and not all are tight.
   bool find() {
     for (Vertex row = 0; row < num_rows_ && has_limit(); ++row) {
       if (cost(row, row_match_[row]) > limit_) row_match_[row] = num_columns_ + row;
@@ -242,7 +231,7 @@ class NearRows {
 
   // After find: makes the assignment the one that the rule names, and counts the rows that had a choice. False if rounding hides
   // which assignments are cheapest. Rows that take a way out become free.
-  bool settle(const PairNames& names, Count& with_choice) {
+  bool settle(bool columns_first, Count& with_choice) {
     NamedRows named(tied_, width_, row_match_.data());
     if constexpr (!IS_INTEGER) {
       // A pair whose slack is 0 only up to rounding is most often on no cycle, and goes.
@@ -255,7 +244,7 @@ class NearRows {
       }
     }
     ShortVector<Vertex> col_match = tied_.numbers(width_);
-    if (!named.settle(names, col_match.data(), with_choice)) return false;
+    named.settle(columns_first, col_match.data(), with_choice);
     std::copy_n(col_match.data(), num_columns_, result_.col_match);
     for (Vertex row = 0; row < num_rows_; ++row) result_.row_match[row] = row_match_[row] < num_columns_ ? row_match_[row] : NONE;
     return true;
@@ -267,6 +256,22 @@ class NearRows {
   }
   Dual u(Vertex row) const { return result_.u[row]; }
   Dual v(Vertex column) const { return column < num_columns_ ? result_.v[column] : Dual{0}; }
+
+  static constexpr bool ARE_DENSE = !AreListed<Rows>::value;
+  // After find: the most units in 1 by which no slack of a near pair is 2^51 or more.
+  double smallest_units() const { return std::exp2(50 - std::ilogb(reach_ + 2 * rounding_)); }
+  // The exact slacks of the columns and ways out of a row whose bits are set: see SlackScan.
+  bool write_slacks(Vertex row, const Marks* near, double per_unit, double forbidden, double* to, Marks& bits) {
+    using Scan = SlackScan<typename Rows::Entry, Rows::Scan::IS_NEGATED>;
+    if (!Scan::write({rows_.entries(row), result_.v, num_columns_, u(row), 0}, near, per_unit, forbidden, to, bits)) return false;
+    std::fill(to + num_columns_, to + width_, forbidden);
+    if (!has_limit() || !tied_.pairs().has(row, num_columns_ + row)) return true;
+    return Scan::write(limit_, u(row), 0, per_unit, to[num_columns_ + row], bits);
+  }
+  // What it costs that a column stays free, in the same way.
+  bool write_leaving(Vertex column, double per_unit, double& to, Marks& bits) const {
+    return SlackScan<typename Rows::Entry, Rows::Scan::IS_NEGATED>::write(0, 0, v(column), per_unit, to, bits);
+  }
 
  private:
   static constexpr bool IS_INTEGER = std::numeric_limits<Dual>::is_integer;
@@ -333,7 +338,7 @@ class NearRows {
     for (Vertex row = 0; row < num_rows_; ++row) {
       below -= std::min(find_near_pairs(row), Dual{0});
       size += tied_.pairs().size_of(row);
-      if (!tied_.pairs().has(row, row_match_[row]) || size > MOST_LISTED) return false;
+      if (!tied_.pairs().has(row, row_match_[row]) || (size > MOST_LISTED && !all_are_tight_)) return false;
       if (lost_ + below > reach_ || (reach_ == 0 && !all_are_tight_)) return false;
     }
     return true;
@@ -344,20 +349,30 @@ class NearRows {
     poll_.spend(num_columns_);
     Marks *const near = tied_.of_row(row), *const tight = tight_.row(IS_INTEGER ? 0 : row);
     Dual least = 0;
+    // Else no near pair is above the limit.
+    const bool may_be_above = has_limit() && limit_ - u(row) <= 2 * (reach_ + rounding_);
+    const auto remove_if_above = [&](const auto& cost_of) {
+      if (!may_be_above) return;
+      tied_.pairs().each_in(row, [&](Vertex column) {
+        if (cost_of(column) > limit_) tied_.remove(row, column);
+      });
+    };
     if constexpr (AreListed<Rows>::value) {
       least = find_listed_near_pairs(row);
-    } else if constexpr (IS_INTEGER) {
-      using Scan = PricingScan<typename Rows::Entry, Dual, Rows::Scan::IS_NEGATED, true>;
-      Scan::template mark<true>(rows_.entries(row), result_.v, num_columns_, u(row), near);
+      remove_if_above([&](Vertex column) { return cost(row, column); });
     } else {
-      using Scan = SlackScan<typename Rows::Entry, Rows::Scan::IS_NEGATED>;
-      const double most = u(row) + (reach_ + 2 * rounding_);
-      least = Scan::mark({rows_.entries(row), result_.v, num_columns_, u(row), most}, reach_ + rounding_, near, tight);
+      const auto* const entries = rows_.entries(row);
+      if constexpr (IS_INTEGER) {
+        using Scan = PricingScan<typename Rows::Entry, Dual, Rows::Scan::IS_NEGATED, true>;
+        Scan::template mark<true>(entries, result_.v, num_columns_, u(row), near);
+      } else {
+        using Scan = SlackScan<typename Rows::Entry, Rows::Scan::IS_NEGATED>;
+        const double most = u(row) + (reach_ + 2 * rounding_);
+        least = Scan::mark({entries, result_.v, num_columns_, u(row), most}, reach_ + rounding_, near, tight);
+      }
+      remove_if_above([&](Vertex column) { return static_cast<Dual>(Rows::Scan::cost(entries[column])); });
     }
-    if (has_limit() && limit_ - u(row) <= 2 * (reach_ + rounding_)) {  // else no near pair is above the limit
-      tied_.pairs().each_in(row, [&](Vertex column) {
-        if (cost(row, column) > limit_) tied_.remove(row, column);
-      });
+    if (may_be_above) {
       if (limit_ - u(row) <= reach_) {
         tied_.add(row, num_columns_ + row);
         has_near_way_out_ = true;
@@ -419,20 +434,20 @@ class NearRows {
 // `must_be_used` names the columns that must be used; it may be empty.
 template <class Rows, class Dual>
 bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used,
-                 const PairNames& names, Count& with_choice, Dual limit = beyond_all(Dual{})) {
+                 bool columns_first, Count& with_choice, Dual limit = beyond_all(Dual{})) {
   NearRows<Rows, Dual> near(std::move(rows), limit, result, must_be_used);
-  return near.find() && near.settle(names, with_choice);
+  return near.find() && near.settle(columns_first, with_choice);
 }
 
-// As settle_ties, for costs that are cut off at the limit, as `cut_off` are. Pairs above the limit have names, too. So the
+// As settle_ties, for costs that are cut off at the limit, as `cut_off` are. Pairs above the limit are columns, too. So the
 // costs that are cut off decide if an assignment with other ways out is as cheap.
 template <class Rows, class CutOff, class Dual>
-bool settle_ties_cut_off(Rows rows, CutOff cut_off, Dual limit, const ShortestPathResult<Dual>& result, const PairNames& names,
+bool settle_ties_cut_off(Rows rows, CutOff cut_off, Dual limit, const ShortestPathResult<Dual>& result, bool columns_first,
                          Count& with_choice) {
   NearRows<Rows, Dual> near(std::move(rows), limit, result, {});
   if (near.find()) {
-    if (!near.has_near_way_out()) return near.settle(names, with_choice);
+    if (!near.has_near_way_out()) return near.settle(columns_first, with_choice);
     if (near.is_only()) return true;
   }
-  return settle_ties(std::move(cut_off), result, {}, names, with_choice);
+  return settle_ties(std::move(cut_off), result, {}, columns_first, with_choice);
 }

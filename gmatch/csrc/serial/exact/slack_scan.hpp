@@ -1,4 +1,5 @@
-// slack_scan.hpp: a pass over a row that marks the pairs whose slack is small, and the pairs whose slack is exactly 0.
+// slack_scan.hpp: passes over a row. One marks the pairs whose slack is small, and the pairs whose slack is exactly 0. The other
+// writes exact slacks.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -38,6 +39,20 @@ struct SlackScan {
   // slack.
   static double mark(const Row& row, double reach, Marks* near, Marks* tight) {
     return run_in_lanes<Mark>(row.num_columns * sizeof(double), row, reach, near, tight);
+  }
+
+  // Writes the exact slacks of the columns whose bit in `near` is set, times per_unit, a power of 2, and `forbidden` for all
+  // others. Adds the bits of their magnitudes to `bits`. False if one of them is not whole. None may be 2^51 or more.
+  static bool write(const Row& row, const Marks* near, double per_unit, double forbidden, double* to, Marks& bits) {
+    return run_in_lanes<Write>(row.num_columns * sizeof(double), row, near, per_unit, forbidden, to, &bits);
+  }
+
+  // The same of one pair.
+  static bool write(double cost, double u, double v, double per_unit, double& to, Marks& bits) {
+    const Slack<1> slack(cost, u, v, per_unit);
+    to = slack.units;
+    bits |= magnitude_bits<1>(slack.units);
+    return slack.off == 0;
   }
 
  private:
@@ -94,6 +109,65 @@ struct SlackScan {
         }
       }
       return std::min(least_of<LANES>(least), least_of_last);
+    }
+  };
+
+  // The exact slack of a pair is a sum of three numbers (Knuth's TwoSum, twice). In units all of them must be whole.
+  template <int LANES>
+  struct Slack {
+    Lanes<double, LANES> units, off;  // `off` is not 0 if a number is not whole
+
+    ALWAYS_INLINE Slack(const Lanes<double, LANES>& cost, const Lanes<double, LANES>& u, const Lanes<double, LANES>& v,
+                        double per_unit)
+        : units{}, off{} {
+      const Lanes<double, LANES> less_u = cost - u, back = less_u - cost, slack = less_u - v, back_v = slack - less_u;
+      add(slack, per_unit);
+      add((cost - (less_u - back)) - (u + back), per_unit);
+      add((less_u - (slack - back_v)) - (v + back_v), per_unit);
+    }
+    ALWAYS_INLINE void add(const Lanes<double, LANES>& number, double per_unit) {
+      constexpr double ROUNDS = 0x1.8p52;  // a sum with it has no bits after the point
+      const Lanes<double, LANES> whole = (number * per_unit + ROUNDS) - ROUNDS;
+      units += whole;
+      off = whole * (1 / per_unit) == number ? off : all<double, LANES>(1);  // a product may be too small for a float
+    }
+  };
+
+  // The bits of whole magnitudes below 2^52.
+  template <int LANES>
+  static ALWAYS_INLINE Lanes<Word, LANES> magnitude_bits(const Lanes<double, LANES>& numbers) {
+    // 2^52 + a whole number has it as its last bits.
+    const Lanes<double, LANES> with_exponent = (numbers < 0 ? -numbers : numbers) + 0x1p52;
+    Lanes<Word, LANES> words;
+    __builtin_memcpy(&words, &with_exponent, sizeof words);
+    return words & ((Word{1} << 52) - 1);
+  }
+
+  struct Write {
+    template <int BYTES>
+    static ALWAYS_INLINE bool run(const Row row, const Marks* near, double per_unit, double forbidden, double* to, Marks* bits) {
+      constexpr int LANES = BYTES / sizeof(double);
+      using Words = Lanes<Word, LANES>;
+      Words seen{};
+      Lanes<double, LANES> off{};
+      const Lanes<double, LANES> none{}, u = all<double, LANES>(row.u);
+      Vertex j = 0;
+      for (; j + LANES <= row.num_columns; j += LANES) {
+        const Slack<LANES> here(cost<LANES>(row, j), u, load<double, LANES>(row.v + j), per_unit);
+        const auto is_near = (all<Word, LANES>(near[j / WORD] >> j % WORD) >> numbered<Word, LANES>() & 1) != 0;
+        const Lanes<double, LANES> units = is_near ? here.units : none;
+        off = greater(off, is_near ? here.off : none);
+        store(to + j, is_near ? units : all<double, LANES>(forbidden));
+        seen |= magnitude_bits<LANES>(units);
+      }
+      bool are_whole = !(-least_of<LANES>(-off) > 0);
+      *bits |= any_of<LANES>(seen);
+      for (; j < row.num_columns; ++j) {
+        to[j] = forbidden;
+        if (!(near[j / WORD] >> j % WORD & 1)) continue;
+        are_whole &= write(cost<1>(row, j), row.u, row.v[j], per_unit, to[j], *bits);
+      }
+      return are_whole;
     }
   };
 };
