@@ -15,7 +15,7 @@ import gmatch
 from gmatch import CertificateError, FunctionCosts, Infeasible, InvalidInput, PointCosts, RowWindows, cuda
 from gmatch.backends.block_passes import Depth, HeldRows
 from gmatch.backends.protocol import AssignmentStart
-from gmatch.distributed import coarse_points, core, filled_windows
+from gmatch.distributed import coarse_points, core, filled_windows, point_windows
 from gmatch.distributed import gpu_windows as of_windows
 from gmatch.distributed.coarse_points import GROUP, Coarse, order_of_tree
 from gmatch.distributed.gpu_windows import GpuWindowPart
@@ -439,6 +439,19 @@ def test_duals_of_centroids_leave_little_to_do(family, d, auctions, small_window
     if not GPU:  # the duals of a GPU's core depend on races, and so does what they leave to do
         assert found.stats["rounds"] <= (2 if family == "ring" else 1) + (0 if auctions else 2)
         assert found.stats["overpriced"] < (15 if family == "ring" else 1.5) * n
+
+
+@pytest.mark.parametrize("shape", [(30, 30), (25, 40), (40, 25)])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_gpu_tells_what_pairs_of_many_coordinates_cost(shape, maximize, small_windows, monkeypatch):
+    """To the bit as the host does, which computes none of them."""
+    rng = np.random.default_rng(shape[0])
+    costs = PointCosts(rng.normal(size=(shape[0], 9)), rng.normal(size=(shape[1], 9)), maximize=maximize)
+    with monkeypatch.context() as patched:
+        patched.delattr(point_windows, "costs_of_pairs")
+        found = gmatch.lap(costs, device="gpu")
+    assert (found.pair_costs == costs.of_pairs(found.row_ind, found.col_ind)).all()
+    gmatch.verify(costs, found)
 
 
 @pytest.mark.parametrize("maximize", [False, True])

