@@ -1,4 +1,4 @@
-"""Square costs of which a diagonal is a cheapest assignment: csrc/serial/monge.hpp."""
+"""Square costs of which a diagonal is a cheapest assignment: csrc/serial/monge.hpp and csrc/core/diagonal.cuh."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from assignment_oracles import on
 from scipy.optimize import linear_sum_assignment
 
 import gmatch
@@ -92,3 +93,30 @@ def test_forbidden_pairs_and_large_costs() -> None:
         for given in (cost, -cost):
             expected = given[linear_sum_assignment(given.astype(object).astype(float))].sum()
             assert gmatch.lap(given, certify=True).cost == expected
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+@pytest.mark.parametrize("kind", ["maxima", "minima", "products", "distances", "squares", "equal"])
+def test_a_core_starts_from_a_diagonal(device: str, kind: str, dtype: str) -> None:
+    """Without an auction or a search. Maxima have rows of equal entries: the pair of such a row stays in the core."""
+    options = {} if device == "gpu" else {"threads": 2}
+    for size in (2, 3, 33, 130, 600):
+        costs = on(in_order(kind, size).astype(dtype), device)
+        for maximize in (False, True):
+            assignment = gmatch.lap(costs, maximize=maximize, method="core", **options)
+            assert assignment.stats["trace"] == ["price", "search", "reprice"]
+            assert (assignment.stats["start_size"], assignment.stats["levels"]) == (size, 0)
+            gmatch.verify(costs, assignment, strict=True)
+
+
+@pytest.mark.parametrize("size", [3, 5, 40])
+def test_a_core_mends_what_a_diagonal_misses(device: str, size: int) -> None:
+    """One entry refuses the diagonal. Whether a place of the first look is there depends on the size."""
+    options = {} if device == "gpu" else {"threads": 2}
+    rng = np.random.default_rng(size)
+    for _ in range(20):
+        costs = (np.arange(size)[:, None] - np.arange(size)) ** 2.0
+        costs[tuple(rng.integers(0, size, 2))] += rng.choice([np.inf, -2.0 * size**2, 1.0])
+        assignment = gmatch.lap(on(costs, device), method="core", **options)
+        gmatch.verify(on(costs, device), assignment)
+        assert assignment.cost == costs[linear_sum_assignment(costs)].sum()

@@ -71,7 +71,7 @@ DEVICE Start run_better_fit(Steps<Team>& steps, const Edges& edges, const Matchi
   run_fit<ShuffledFit<Edges>>(steps, edges, other, workspace);
   count_free_rows(team, other, edges, &free_rows[1]);
   team.sync();
-  if (free_rows[0] * 4 < free_rows[1] * 3) return Start::cheap;
+  if (free_rows[0] * 2 < free_rows[1]) return Start::cheap;
   team.each(matching.num_rows, [&](Count row) { matching.row_match[row] = other.row_match[row]; });
   team.each(matching.num_columns, [&](Count column) { matching.col_match[column] = other.col_match[column]; });
   return Start::shuffled;

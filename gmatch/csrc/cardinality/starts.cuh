@@ -67,7 +67,7 @@ struct StoredOrder {
   static DEVICE int class_of(Count) { return 0; }
   static DEVICE Vertex turn_of(Vertex row) { return row; }
   static DEVICE Vertex row_at(Vertex turn) { return turn; }
-  static DEVICE Count first_column(Vertex, Count) { return 0; }
+  static DEVICE Count column_at(Vertex, Count tried, Count) { return tried; }
 };
 struct ShuffledOrder {
   static constexpr bool IS_STORED = false;
@@ -81,7 +81,13 @@ struct ShuffledOrder {
   static DEVICE Vertex row_at(Vertex turn) {
     return multiply(halves_folded(multiply(turn, 0xcf0b109u)), 0x64ea2d65u);
   }
-  static DEVICE Count first_column(Vertex turn, Count degree) { return (turn >> 7) % degree; }
+  // From any column on, upwards for half of the rows and downwards for the others. The columns of a row may follow a mesh
+  // although the rows don't: all rows upwards would drift.
+  static DEVICE Count column_at(Vertex turn, Count tried, Count degree) {
+    const Count first = (turn >> 7) % degree;
+    if (turn >> 6 & 1) return first + tried < degree ? first + tried : first + tried - degree;
+    return first >= tried ? first - tried : first - tried + degree;
+  }
 
  private:
   static DEVICE Vertex multiply(Vertex number, unsigned factor) {
@@ -242,15 +248,13 @@ struct CheapMatching {
     const auto range = edges.columns_of(Order::row_at(turn));
     const Count degree = range.end - range.begin, most = degree < MOST_TRIES ? degree : MOST_TRIES;
     if (degree == 0) return NOBODY;
-    const Count first_column = Order::first_column(turn, degree);
     for (Count tried = tries_of(last); tried < most;) {
       const int looks = tried < FIRST_LOOKS || most - tried < Team::AT_ONCE ? 1 : Team::AT_ONCE;
       Count* holders[Team::AT_ONCE];
       Count places[Team::AT_ONCE];
       for (int k = 0; k < Team::AT_ONCE; ++k) {
         if (k == looks) break;
-        const Count at = first_column + tried + k;
-        holders[k] = &held[edges.column(range.begin + (at < degree ? at : at - degree))];
+        holders[k] = &held[edges.column(range.begin + Order::column_at(turn, tried + k, degree))];
         places[k] = place_of(team.read(holders[k]));
       }
       for (int k = 0; k < Team::AT_ONCE; ++k) {

@@ -92,6 +92,13 @@ struct Core {
     team.sync();
   }
 
+  // A pair that is given joins its row, which may have many entries that are worth as much.
+  template <class Team>
+  DEVICE void keep_pair(const Team& team, Vertex row, Vertex mate) const {
+    if (mate == NONE || is_forbidden(dense.at(row, mate)) || contains(team, row, size(team, row), mate)) return;
+    add_if_room(team, row, mate);
+  }
+
   // The best two of a stratum, by cost - v or another worth, and the worth of the third.
   template <class Worth>
   struct BestOfStratum {

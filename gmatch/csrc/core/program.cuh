@@ -1,5 +1,6 @@
 // program.cuh: the program of linear assignment by pricing. It solves a sparse core of a dense matrix, and only checks all
-// other entries against the duals. The steps, in the order of plan.cuh:
+// other entries against the duals. If a diagonal may be a cheapest assignment, it is what the program starts from: diagonal.cuh.
+// The steps, in the order of plan.cuh:
 //
 //   price          one pass over the matrix picks a sparse core, the best of every row
 //   auction        pairs most rows of the core, and leaves duals that make these pairs tight, or nearly. A row reads the matrix
@@ -16,6 +17,7 @@
 #pragma once
 #include "assignment/assign_sparse.cuh"
 #include "core/core.cuh"
+#include "core/diagonal.cuh"
 #include "core/plan.cuh"
 
 // Epsilons of an auction in the core. With a last epsilon of 2^-15 spreads, 100 pairs of 20,000 are not the best ones, and the
@@ -41,14 +43,26 @@ DEVICE Auction<Core<Stored>> auction_of(const Core<Stored>& core, const Assignme
 
 // Each step is a function of its own, which returns the team: in one function the compiler makes each step far slower.
 
-// Leaves the core, v, and, if no pairs are given, rows without pairs.
+// Leaves pairs, v and true, if a diagonal may be a cheapest assignment; otherwise false.
+template <class Team, class Stored, class Dual>
+DEVICE_APART Team guess_diagonal(Team team, DenseCosts<Stored> costs, AssignmentTask<Dual> task, bool& is_guessed) {
+  is_guessed = DiagonalStart<Stored>(costs).take(team, task.matching, task.v);
+  return team;
+}
+
+// Leaves the core, with the pairs that are given, and v. If none are given, it leaves rows without pairs.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team price_core(Team team, Core<Stored> core, AssignmentTask<Dual> task) {
   Count now = team.nanoseconds();
   if (!task.has_duals) team.each(core.num_columns, [&](Count column) { task.v[column] = 0; });
   team.sync();
   core.build(team, task.v);
-  if (task.start != AssignmentStart::given) team.each(core.num_rows, [&](Count row) { task.matching.row_match[row] = NONE; });
+  const bool is_given = task.start == AssignmentStart::given;
+  team.each(core.num_rows, [&](Count i) {
+    const Vertex row = static_cast<Vertex>(i);
+    if (is_given) core.keep_pair(team, row, task.matching.row_match[row]);
+    else task.matching.row_match[row] = NONE;
+  });
   if (team.rank() == 0) task.report->price_ns += lap(team, now);
   return team;
 }
@@ -147,6 +161,7 @@ class AssignmentByCore {
     facts.last = before(LAUNCH);
     facts.is_fresh = !has_pairs && !task_.has_duals;
     facts.is_new = true;
+    if (facts.is_fresh && takes(LAUNCH, CoreStep::price)) facts.is_fresh = !starts_from_diagonal(team);
     while (true) {
       const CoreStep step = next_step(facts, limits_of_one_device());
       if (step == CoreStep::done || !takes(LAUNCH, step)) return;
@@ -157,6 +172,17 @@ class AssignmentByCore {
   }
 
  private:
+  // Whether a diagonal may be a cheapest assignment. It is then as if it was given, with its v.
+  template <class Team>
+  DEVICE bool starts_from_diagonal(Team& team) {
+    if (core_.num_rows != core_.num_columns || core_.num_rows < 2) return false;
+    bool is_guessed;
+    team = guess_diagonal(team, core_.dense, task_, is_guessed);
+    if (is_guessed) task_.start = AssignmentStart::given;
+    task_.has_duals = is_guessed;
+    return is_guessed;
+  }
+
   template <CoreLaunch LAUNCH, class Team>
   DEVICE void take(Team& team, CoreStep step, CoreFacts& facts) {
     if constexpr (takes(LAUNCH, CoreStep::price)) {
