@@ -746,6 +746,14 @@ def test_epsilon_grows_until_chains_of_bids_end(device: str) -> None:
     assert in_a_run(cost, device, lambda stats: stats["levels"] < 30_000)
 
 
+def test_chains_are_long_while_epsilon_is_large(device: str) -> None:
+    """Regions of the plane have more rows than columns. A row that all rounds cut off needs a path across one."""
+    from_here, to_there = np.random.default_rng(0).random((2, 3000, 2))
+    cost = ((from_here[:, None] - to_there) ** 2).sum(2)
+    # 3 to 9 phases are usual; 19 to 21 if chains stay short after a later round that cuts off few of them.
+    assert in_a_run(cost, device, lambda stats: stats["phases"] < 14)
+
+
 def test_an_auction_is_as_fine_as_its_entries_allow(device: str) -> None:
     """Entries of a row differ by a trillionth. Their sums lose an epsilon of 2^-19 of that, but not one of 2^-10."""
     rng = np.random.default_rng(0)

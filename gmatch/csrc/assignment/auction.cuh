@@ -28,22 +28,25 @@ struct Auction {
   // rows left out stay. So a larger first epsilon makes rows read in vain. The numbers from CALM_FIRST to WIDER, BIDS_OF_A_READ and
   // COLUMNS_OF_A_BID were measured together: benchmarks/log/core_gpu.md, "Auctions that begin with smaller epsilons".
   static constexpr int CALM_FIRST = -5;
-  // A round is calm if it cuts off chains for at most 1 row in CALM.
-  static constexpr Vertex CALM = 64;
-  // Chains become GROWTH times as long after a round that cuts off chains for more than 1 row in FEW.
-  static constexpr Vertex FEW = 256, GROWTH = 4;
+  // A round cuts off few chains if it does for at most 1 row in CALM. Chains become GROWTH times as long after other rounds.
+  static constexpr Vertex CALM = 64, GROWTH = 4;
+  // After rounds with larger and larger epsilons a round is calm only if it also cuts off at most FELL in OF_BEFORE of the chains
+  // that the round before it cut off: then epsilon was too small. Points of 32 features cut off 0.3 times as many, with 4 times
+  // the epsilon, and points in the plane or in space 0.4 to 0.6 times: there a region has more rows than columns. See
+  // benchmarks/log/core_gpu.md, "Long chains while epsilon is large, in cores".
+  static constexpr Count FELL = 2, OF_BEFORE = 5;
   // Epsilon becomes 2^WIDER times as large after a round that cuts off chains for more than 1 row in MANY.
   static constexpr Vertex MANY = 8;
   static constexpr int WIDER = 6;
   // Chains become twice as long if that saves 2 rows for each short chain's length that is added. 1 and 16 in place of 4 are
   // slower for random costs, or for points: benchmarks/log/sparse.md, "Chains as long as they are worth".
   static constexpr Count WORTH = 4;
-  // In the first round of an auction alone, after the rounds that look for the first epsilon, chains get a short chain's length
-  // for each OF_FAR rows that were cut off, and at most FAR lengths. In each round after that they are NEARER times shorter. If a
-  // region has more rows than columns, prices must fall all the way to the next free columns. Large epsilons do that in few bids,
-  // and small ones do not undo it. A row that is cut off costs the search a path across the region:
-  // benchmarks/log/points.md, "Long chains while epsilon is large". Rows that chains as long as any leave free do not make later
-  // chains longer: benchmarks/log/points.md, "Rows that long chains leave free".
+  // In the first round after the rounds that look for the first epsilon, chains get a short chain's length for each OF_FAR rows
+  // that were cut off, and at most FAR lengths. In each round after that they are NEARER times shorter. If a region has more rows
+  // than columns, prices must fall all the way to the next free columns. Large epsilons do that in few bids, and small ones do
+  // not undo it. A row that is cut off costs the search a path across the region: benchmarks/log/points.md, "Long chains while
+  // epsilon is large", and benchmarks/log/core_gpu.md, "Long chains while epsilon is large, in cores". Rows that chains as long as
+  // any leave free do not make later chains longer: benchmarks/log/points.md, "Rows that long chains leave free".
   static constexpr Count OF_FAR = 2, FAR = 64;
   static constexpr Vertex NEARER = 4;
   // A row that reads the matrix counts as BIDS_OF_A_READ bids of its chain, and one more for each COLUMNS_OF_A_BID columns. A
@@ -101,9 +104,9 @@ struct Auction {
   // row does not say how far prices must then go apart: for (i - j + n / 3)^2 it is a millionth of that, and rows would bid a
   // thousand times. So epsilon grows until a round is calm, or until epsilon is at least `first` and the round does not cut off
   // many chains. In the second case chains become GROWTH times as long, and again after each round that cuts off more than 1 row
-  // in FEW, until they are `longer` times as long. A round with the largest epsilon that lets chains grow is held again. The last
-  // rounds have short chains again, since prices then hardly change. Prices only fall in all rounds, so the bounds of what rows
-  // left out still hold. On an H200 growth by 4 took a tenth less time than growth by 16 at once, n = 20,000.
+  // in CALM, until they are `longer` times as long. A round with the largest epsilon that lets chains grow is held again. The
+  // last rounds have short chains again, since prices then hardly change. Prices only fall in all rounds, so the bounds of what
+  // rows left out still hold. On an H200 growth by 4 took a tenth less time than growth by 16 at once, n = 20,000.
   //
   // Chains may get up to `most_times` times as long again, as `times_after` says: a row that the last round cuts off needs a path
   // of a search.
@@ -125,15 +128,15 @@ struct Auction {
       Count left_by_far = 0;
       if (is_alone || longer > 1) {
         Count cut_off = 0;
-        if (find_first(team, &bits, &cut_off) || is_alone) longer = 1;
-        else bids *= GROWTH;
-        if (is_alone) far = most_bids * static_cast<Vertex>(cut_off / OF_FAR < FAR ? cut_off / OF_FAR : FAR);
+        if (find_first(team, &bits, &cut_off)) longer = 1;
+        if (longer > 1) bids *= GROWTH;
+        if (longer > 1 || is_alone) far = most_bids * static_cast<Vertex>(cut_off / OF_FAR < FAR ? cut_off / OF_FAR : FAR);
       }
       for (const int largest = bits; bits > last; far /= NEARER) {
         const bool spreads = bits >= LAST_TO_SPREAD;
         const Vertex usual = times * (spreads ? bids : most_bids);
         const Count cut_off = hold_round(team, epsilon_of(bits), usual < far ? far : usual);
-        const bool cuts_off = cut_off > costs.num_rows / FEW;
+        const bool cuts_off = cut_off > costs.num_rows / CALM;
         if (far >= most_bids * most_times) left_by_far = cut_off;
         times = times_after(cut_off > left_by_far ? cut_off - left_by_far : 0, times, most_times);
         const bool grows = spreads && cuts_off && bids < most_bids * longer;
@@ -148,15 +151,18 @@ struct Auction {
  private:
   static constexpr Vertex STOP = LAST_VERTEX;
 
-  // Holds rounds with larger and larger epsilons, from CALM_FIRST on, until one of them is calm. An auction alone also stops at
-  // an epsilon as large as the widest spread. Other auctions also stop from `first` on: after a round that does not cut off many
-  // chains, or at an epsilon as large as prices may lie apart. Returns whether the last round was calm. Leaves how many chains it
-  // cut off, and the epsilon of the next round.
+  // Holds rounds with larger and larger epsilons, from CALM_FIRST on, until one of them is calm: it cuts off few chains, and, if
+  // the auction is not alone, far fewer than the round before it. An auction alone also stops at an epsilon as large as the
+  // widest spread. Other auctions also stop from `first` on: after a round that does not cut off many chains, or at an epsilon as
+  // large as prices may lie apart. Returns whether the last round was calm. Leaves how many chains it cut off, and the epsilon of
+  // the next round.
   template <class Team>
   DEVICE bool find_first(Team& team, int* bits, Count* cut_off) const {
-    for (int here = CALM_FIRST;;) {
+    Count before = costs.num_rows;
+    for (int here = CALM_FIRST;; before = *cut_off) {
       *cut_off = hold_round(team, epsilon_of(here), most_bids);
-      const bool is_calm = *cut_off <= costs.num_rows / CALM, cuts_many = *cut_off > costs.num_rows / MANY;
+      const bool fell = is_alone || *cut_off * OF_BEFORE <= before * FELL;
+      const bool is_calm = *cut_off <= costs.num_rows / CALM && fell, cuts_many = *cut_off > costs.num_rows / MANY;
       *bits = is_calm ? here - STEP : here;
       if (is_calm) return true;
       const bool is_widest = ldexp(spreads->typical(), here) >= static_cast<double>(is_alone ? spreads->widest : spread);
