@@ -4,8 +4,8 @@
 //   PointRows   what pairs cost, to the bit as metrics.hpp states it; of the problem itself, or doubled into a square one
 //   BoundRows   bounds of that from below, from products of float32: for solvers that compute what few pairs cost
 //
-// To compute a row of 6,000 points of 16 coordinates takes 8 us, and to read it from memory 5. So rows that were computed are kept,
-// in a bounded number of bytes.
+// To compute a row of 6,000 points of 16 coordinates takes 8 us, and to read it from memory 5. So rows that were computed are
+// kept, in a bounded number of bytes.
 #pragma once
 #include <algorithm>
 #include <cmath>

@@ -45,7 +45,6 @@ class PricedRows {
  public:
   using Dual = Dual_;
 
-  static constexpr Vertex ROWS_TOGETHER = ::ROWS_TOGETHER;
   const Vertex num_rows, num_columns;
 
   PricedRows(const Rows& rows, int threads, ShortestPathCounters& counters, CoreTrace& trace)
@@ -95,7 +94,7 @@ class PricedRows {
     count_scans(pile_);
   }
 
-  // Whether a row must be computed when it is priced again; and rows that will be priced again soon.
+  // Whether a row must be computed before it is priced again; and rows that will be priced again soon.
   bool must_be_computed(Vertex row) { return pile_.picks.must_be_computed(row); }
   void expect(const Vertex* rows, Vertex number) { pile_.picks.expect(rows, number); }
 
@@ -203,7 +202,8 @@ class PricedRows {
     About& about = about_[row];
     const PickDepth* depth = about.depth < WHOLE ? &DEPTHS[about.depth] : nullptr;
     const bool again = PRICED && about.times + about.depth > 0;
-    const auto found = again ? pile.picks.pick_again(row, v_.data(), depth) : pile.picks.template pick<PRICED>(row, v_.data(), depth);
+    const auto found = again ? pile.picks.pick_again(row, v_.data(), depth)
+                             : pile.picks.template pick<PRICED>(row, v_.data(), depth);
     pile.scans += found.is_read;
     about.bound = found.bound;
     about.overflows = found.overflows;

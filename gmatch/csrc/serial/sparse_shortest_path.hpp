@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "costs/sparse.cuh"
+#include "serial/rows/rows.hpp"
 #include "serial/sparse_auction.hpp"
 #include "team/interrupt.hpp"
 
@@ -504,8 +505,8 @@ class SparseShortestPathSolver {
 
   // Rows that the search will come to soon are computed together with this one. No v changes before that.
   void expect_others(Vertex row) {
-    Vertex rows[Costs::ROWS_TOGETHER] = {row}, number = 1;
-    for (std::size_t i = 0; i < heap_.size() && i < AHEAD && number < Costs::ROWS_TOGETHER; ++i) {
+    Vertex rows[ROWS_TOGETHER] = {row}, number = 1;
+    for (std::size_t i = 0; i < heap_.size() && i < AHEAD && number < ROWS_TOGETHER; ++i) {
       if (heap_[i].column >= 0 || !(heap_[i].distance < bound_)) continue;
       const Vertex other = learner(heap_[i].column);
       if (costs_.must_be_computed(other)) rows[number++] = other;

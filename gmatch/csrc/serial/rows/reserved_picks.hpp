@@ -1,8 +1,8 @@
-// reserved_picks.hpp: RowPicks for rows that take long to read. When a row is read again, entries that are near its best are kept in
-// reserve. The row is then picked from these for as long as no other entry may be better.
+// reserved_picks.hpp: RowPicks for rows that take long to read. When a row is read again, entries that are near its best are kept
+// in reserve. The row is then picked from these for as long as no other entry may be better.
 //
-// The invariant: from the first reserve on no v rises. So no entry outside a reserve ever has less cost - v than the bound that was
-// found when the row was read.
+// The invariant: from the first reserve on no v rises. So no entry outside a reserve ever has less cost - v than the bound that
+// was found when the row was read.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -12,12 +12,8 @@
 
 #include "serial/rows/row_picks.hpp"
 
-// Rows that are computed together: then the other cloud is read from memory once for all of them. 20,000 points of 512
-// coordinates are 40 MB as float32, and take longer to read than to multiply: benchmarks/log/points.md, "Rows of many
-// coordinates, several at a time".
-constexpr Vertex ROWS_TOGETHER = 16;
-
-// Rows that are computed when they are asked for say so: they take a list of rows that will be asked for.
+// Rows that are computed when they are asked for have two more functions: expect(rows, number) says which rows will be asked
+// for, ROWS_TOGETHER at most, and has(row) whether a row is computed already.
 template <class Rows, class = void>
 struct AreComputed : std::false_type {};
 template <class Rows>
@@ -70,7 +66,8 @@ class ReservedPicks {
     costs_ = reserve.costs;
     v_.resize(size);
     for (Vertex i = 0; i < size; ++i) v_[i] = v[reserve.entries[i].column];
-    const auto found = of_reserve_.template pick<true>(row, v_.data(), depth, {std::numeric_limits<Dual>::lowest(), reserve.bound});
+    const typename RowPicks<Spares, Dual>::Wanted wanted{std::numeric_limits<Dual>::lowest(), reserve.bound};
+    const auto found = of_reserve_.template pick<true>(row, v_.data(), depth, wanted);
     for (Vertex i = 0; i < found.size; ++i) columns_[i] = reserve.entries[of_reserve_.columns()[i]].column;
     reserve.given = found.bound;
     return {found.size, found.bound, found.overflows, is_read};
@@ -82,7 +79,8 @@ class ReservedPicks {
   void expect(const Vertex* rows, Vertex number) { picks_.source().expect(rows, number); }
 
  private:
-  // What is kept in reserve: on average 390 entries.
+  // What is kept in reserve: on average 390 entries. With 130 Gaussian points of 512 coordinates read a fifth more rows:
+  // benchmarks/log/points.md, "Rows of many coordinates, several at a time".
   static constexpr PickDepth DEPTH{PickDepth::MOST_MINIMA, 200, 1024};
 
   struct Entry {
