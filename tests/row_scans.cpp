@@ -12,6 +12,7 @@
 #include <memory>
 #include <random>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "serial/core_search.hpp"
@@ -427,6 +428,54 @@ static void check_changed_costs(std::mt19937& random, Vertex rows, Vertex column
   }
 }
 
+// Rows that hold bounds of what pairs cost, as if they were computed.
+struct BoundedRows {
+  using Entry = double;
+  using Work = double;
+  using Scan = RowScan<double, double, false>;
+  Vertex columns;
+  const std::vector<double>*bounds, *costs;
+
+  Vertex num_rows() const { return static_cast<Vertex>(costs->size()) / columns; }
+  Vertex num_columns() const { return columns; }
+  const double* entries(Vertex row) { return bounds->data() + row * Count{columns}; }
+  double at(Vertex row, Vertex column) const { return (*costs)[row * Count{columns} + column]; }
+  bool has(Vertex) { return true; }
+  void expect(const Vertex*, Vertex) {}
+};
+
+// Picks rows again and again while v of most columns fall. Returns how often a row was read.
+static int check_reserves(std::mt19937& random, Vertex columns, bool ties) {
+  const Vertex rows = 3;
+  std::vector<double> costs(Count{rows} * columns), bounds, v(columns, 0);
+  for (double& cost : costs) cost = ties ? random() % 9 : random() / 1e6;
+  bounds = costs;
+  for (double& bound : bounds) bound -= random() % 3 == 0 ? 1 : 0;
+  ReservedPicks<BoundedRows, double> picks({columns, &bounds, &costs});
+  constexpr PickDepth DEPTHS[] = {{32, 15, 48}, {32, 25, 128}, {256, 250, 2048}};
+  for (Vertex row = 0; row < rows; ++row) picks.pick<false>(row, v.data(), &DEPTHS[0]);
+  int times_read = 0;
+  for (int step = 0; step < 60; ++step) {
+    const unsigned few = random() % 20;
+    for (double& one : v) one -= random() % 20 < few ? 0 : ties ? random() % 3 : random() / 2e8;
+    const Vertex row = static_cast<Vertex>(random() % rows);
+    const PickDepth& depth = DEPTHS[random() % 8 == 0 ? random() % 3 : 0];
+    const auto found = picks.pick_again(row, v.data(), &depth);
+    times_read += found.is_read;
+    std::vector<char> is_picked(columns, false);
+    expect(0 <= found.size && found.size <= depth.room, "reserves, room", columns, found.size);
+    for (Vertex i = 0; i < found.size; ++i) {
+      const Vertex column = picks.columns()[i];
+      expect(!std::exchange(is_picked[column], true), "reserves, columns picked once", columns, found.size);
+      expect(picks.cost(row, i) == costs[row * Count{columns} + column], "reserves, costs", columns, found.size);
+    }
+    for (Vertex j = 0; j < columns; ++j) {
+      expect(is_picked[j] || costs[row * Count{columns} + j] - v[j] >= found.bound, "reserves, bounds", columns, found.size);
+    }
+  }
+  return times_read;
+}
+
 int main() {
   std::mt19937 random(1);
   int rows = check<double, double>(random) + check<float, double>(random);
@@ -462,6 +511,12 @@ int main() {
     check_transposed<std::int32_t>(random, rows, columns);
     check_transposed<Count>(random, rows, columns);
   }
+  int times_read = 0;
+  for (int times = 0; times < 60; ++times) {
+    times_read += check_reserves(random, static_cast<Vertex>(1 + random() % 300), times % 2 == 0);
+    times_read += check_reserves(random, static_cast<Vertex>(1 + random() % 4000), times % 2 == 0);
+  }
+  expect(times_read < 60 * 2 * 60 / 2, "rows are read although there are reserves", 0, times_read);
   for (int times = 0; times < 20000; ++times) {
     const Vertex rows = 1 + static_cast<Vertex>(random() % 12);
     const Vertex columns = rows + static_cast<Vertex>(random() % 2 * (random() % 6));

@@ -139,6 +139,14 @@ def rows_of(costs, bounds=None, own=None):
     return rows
 
 
+def test_rows_are_priced_again_from_a_reserve():
+    x, y = np.random.default_rng(5).normal(size=(2, 1500, 64))
+    assignment = gmatch.lap(PointCosts(x, y), threads=1, certify=True)
+    stats = assignment.stats
+    assert stats["repricings"] > 1500
+    assert stats["rows_read"] < 2.5 * 1500  # 3.2 without a reserve
+
+
 @pytest.mark.parametrize("scale", [1e-170, 1e-20, 1, 1e18, 1e150])
 @pytest.mark.parametrize("metric", point_rows.OF_PRODUCTS)
 def test_bounds_hold_at_any_scale(metric, scale):

@@ -66,13 +66,16 @@ nb::dict assign_point_rows(Matrix<const double> x, Matrix<const double> y, const
   return report;
 }
 
-// Writes rows of what points cost, or bounds of that; of the doubled problem if there is an `own`. For tests.
+// Writes rows of what points cost, or bounds of that; of the doubled problem if there is an `own`. For tests. Every other
+// ROWS_TOGETHER of them are announced.
 void rows_of_points(Matrix<const double> x, Matrix<const double> y, const std::string& metric, bool maximize,
                     std::optional<GivenBounds> bounds, std::optional<double> own, Array<const Vertex> numbers,
                     Matrix<double> rows) {
   const GivenPoints given(x, y, metric, maximize);
   const auto write = [&](auto source) {
-    for (std::size_t k = 0; k < numbers.shape(0); ++k) {
+    const auto size = static_cast<Vertex>(numbers.shape(0));
+    for (Vertex k = 0; k < size; ++k) {
+      if (k % (2 * ROWS_TOGETHER) == 0) source.expect(numbers.data() + k, std::min(ROWS_TOGETHER, size - k));
       std::copy_n(source.entries(numbers.data()[k]), source.num_columns(), rows.data() + k * rows.shape(1));
     }
   };

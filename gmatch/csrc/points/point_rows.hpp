@@ -4,17 +4,19 @@
 //   PointRows   what pairs cost, to the bit as metrics.hpp states it; of the problem itself, or doubled into a square one
 //   BoundRows   bounds of that from below, from products of float32: for solvers that compute what few pairs cost
 //
-// To compute a row of 6,000 points of 16 coordinates takes 8 us, and to read it from memory 5. So rows that were computed are kept,
-// in a bounded number of bytes.
+// To compute a row of 6,000 points of 16 coordinates takes 8 us, and to read it from memory 5. So rows that were computed are
+// kept, in a bounded number of bytes.
 #pragma once
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <thread>
 #include <vector>
 
 #include "points/rows.hpp"
+#include "serial/rows/reserved_picks.hpp"
 #include "serial/rows/rows.hpp"
 
 namespace points {
@@ -41,7 +43,7 @@ struct PairCosts {
   const PointsInPanels *x, *y;
   bool maximize;
   double limit;
-  void (*fill)(const PointsInPanels& all, const double* points, Vertex number, double* to, Count stride);
+  void (*fill)(const PointsInPanels& all, const double* const* points, Vertex number, double* const* to);
   double (*at)(const double* x, const double* y, std::size_t dimension);
 
   template <class Terms>
@@ -60,24 +62,25 @@ struct PairCosts {
     const double least = maximize ? -cost : cost;
     return least < limit ? least : limit;
   }
-  // Fills rows that follow one another, or columns if `turned`.
-  void fill_from(bool turned, Vertex first, Vertex number, double* to, Count stride) const {
+  // Fills at most ROWS_TOGETHER rows, or columns if `turned`.
+  void fill_these(bool turned, const Vertex* rows, Vertex number, double* const* to) const {
     const PointsInPanels &own = turned ? *y : *x, &others = turned ? *x : *y;
-    fill(others, own.of(first), number, to, stride);
+    const double* points[ROWS_TOGETHER];
+    for (Vertex k = 0; k < number; ++k) points[k] = own.of(rows[k]);
+    fill(others, points, number, to);
     if (!maximize && !(limit < std::numeric_limits<double>::infinity())) return;
-    for (Vertex row = 0; row < number; ++row) {
-      for (Vertex j = 0; j < others.number; ++j) to[row * stride + j] = finished(to[row * stride + j]);
+    for (Vertex k = 0; k < number; ++k) {
+      for (Vertex j = 0; j < others.number; ++j) to[k][j] = finished(to[k][j]);
     }
   }
 
  private:
   template <class Terms>
-  static void fill_rows(const PointsInPanels& all, const double* points, Vertex number, double* to, Count stride) {
+  static void fill_rows(const PointsInPanels& all, const double* const* points, Vertex number, double* const* to) {
     for (Vertex first = 0; first < all.number; first += static_cast<Vertex>(PANEL)) {
       run_in_lanes<CostsOfPanel<Terms>>(all.dimension * sizeof(double) * PANEL, points, all.panels.data() + first * all.dimension,
-                                        all.dimension, static_cast<std::size_t>(number),
-                                        std::min<std::size_t>(PANEL, all.number - first), static_cast<std::size_t>(stride),
-                                        to + first);
+                                        all.dimension, static_cast<std::size_t>(number), static_cast<std::size_t>(first),
+                                        std::min<std::size_t>(PANEL, all.number - first), to);
     }
   }
   template <class Terms>
@@ -88,8 +91,8 @@ struct PairCosts {
   }
 };
 
-// Rows that were computed last. A row that follows the row asked for last is computed together with the rows after it: then the
-// other cloud is read from memory once for several rows.
+// Rows that were computed last. Rows that are asked for one after the other are computed together, and so are rows that are
+// expected.
 class KeptRows {
  public:
   // Keeps at most `kept` rows.
@@ -103,28 +106,46 @@ class KeptRows {
     return static_cast<Vertex>(std::min<Count>(bytes / (Count{sizeof(double)} * width), 1 << 30));
   }
 
-  // fill(first, number, to): rows that follow one another, `width` apart.
+  // fill(rows, number, to) writes each of some rows to a place of its own.
   template <class Fill>
   const double* find(Vertex row, const Fill& fill) {
     const Vertex place = row % kept_;
-    double* const here = rows_.data() + place * Count{width_};
-    const bool follows = row == last_ + 1;
+    const bool follows = row > last_ && row <= last_ + ROWS_TOGETHER;
     last_ = row;
-    if (in_[place] == row) return here;
-    const Vertex number = follows ? std::min({TOGETHER, kept_ - place, num_rows_ - row}) : 1;
-    fill(row, number, here);
-    for (Vertex k = 0; k < number; ++k) in_[place + k] = row + k;
-    return here;
+    if (!has(row)) {
+      Vertex rows[ROWS_TOGETHER];
+      const Vertex number = follows ? std::min({ROWS_TOGETHER, kept_ - place, num_rows_ - row}) : 1;
+      std::iota(rows, rows + number, row);
+      expect(rows, number, fill);
+    }
+    return rows_.data() + place * Count{width_};
   }
-  static constexpr Vertex FEWEST = 2 * ROWS_KEPT;  // ROWS_KEPT of them stay while another ROWS_KEPT are asked for
+
+  bool has(Vertex row) const { return in_[row % kept_] == row; }
+
+  // Computes those of at most ROWS_TOGETHER rows that are not kept.
+  template <class Fill>
+  void expect(const Vertex* rows, Vertex number, const Fill& fill) {
+    Vertex missing[ROWS_TOGETHER], num_missing = 0;
+    double* to[ROWS_TOGETHER];
+    for (Vertex k = 0; k < number; ++k) {
+      const Vertex place = rows[k] % kept_;
+      const bool is_taken = std::any_of(missing, missing + num_missing, [&](Vertex row) { return row % kept_ == place; });
+      if (has(rows[k]) || is_taken) continue;
+      to[num_missing] = rows_.data() + place * Count{width_};
+      missing[num_missing++] = rows[k];
+    }
+    fill(missing, num_missing, to);
+    for (Vertex k = 0; k < num_missing; ++k) in_[missing[k] % kept_] = missing[k];
+  }
+  // ROWS_KEPT of them stay while another ROWS_KEPT are asked for.
+  static constexpr Vertex FEWEST = ROWS_KEPT + 2 * ROWS_TOGETHER;
 
  private:
-  static constexpr Vertex TOGETHER = 4;  // rows that are computed together
-
   Vertex num_rows_, width_, kept_;
   LineVector<double> rows_;  // pages of memory are taken when rows are written
   std::vector<Vertex> in_;   // which row lies there
-  Vertex last_ = NONE - 1;
+  Vertex last_ = NONE - ROWS_TOGETHER;
 };
 
 // Rows that the copies of an object share. Other threads than the one that made the object keep rows of their own.
@@ -137,13 +158,20 @@ class SharedRows {
 
   template <class Fill>
   const double* find(Vertex row, const Fill& fill) {
-    return (std::this_thread::get_id() == owner_ ? *shared_ : own_).find(row, fill);
+    return of_thread().find(row, fill);
+  }
+  bool has(Vertex row) { return of_thread().has(row); }
+  template <class Fill>
+  void expect(const Vertex* rows, Vertex number, const Fill& fill) {
+    of_thread().expect(rows, number, fill);
   }
 
  private:
   // Bytes of rows. To read a row of 6,000 points from memory takes 5 us. To compute it takes 8 us with 16 coordinates, and 35 with
   // 64: benchmarks/log/points.md, "One core searches rows of points".
   static constexpr Count SHARED = 1 << 28;
+
+  KeptRows& of_thread() { return std::this_thread::get_id() == owner_ ? *shared_ : own_; }
 
   std::thread::id owner_;
   std::shared_ptr<KeptRows> shared_;
@@ -168,7 +196,12 @@ class PointRows {
   Vertex num_columns() const { return doubled_ ? n_ + m_ : m_; }
   Vertex width() const { return std::max(num_columns(), Scan::FEWEST_COLUMNS); }
   const Entry* entries(Vertex row) {
-    return kept_.find(row, [&](Vertex first, Vertex number, double* to) { fill(first, number, to); });
+    return kept_.find(row, [&](auto... these) { fill(these...); });
+  }
+  // See serial/rows/reserved_picks.hpp.
+  bool has(Vertex row) { return kept_.has(row); }
+  void expect(const Vertex* rows, Vertex number) {
+    kept_.expect(rows, number, [&](auto... these) { fill(these...); });
   }
   double at(Vertex row, Vertex column) const {
     const bool is_copy = row >= n_, in_copies = column >= m_;
@@ -189,17 +222,24 @@ class PointRows {
         own_(own),
         kept_(num_rows(), width()) {}
 
-  void fill(Vertex first, Vertex number, double* to) const {
-    const Count stride = width();
-    const Vertex rows = std::clamp(n_ - first, 0, number);
-    for (Vertex k = 0; k < number; ++k) std::fill(to + k * stride + num_columns(), to + (k + 1) * stride, FAR);
-    if (rows > 0) costs_.fill_from(false, first, rows, to, stride);
-    if (rows < number) costs_.fill_from(true, first + rows - n_, number - rows, to + rows * stride + m_, stride);
-    for (Vertex k = 0; doubled_ && k < number; ++k) {
-      double* const here = to + k * stride;
-      if (k < rows) std::fill_n(here + m_, n_, FAR), here[m_ + first + k] = own_;
-      else std::fill_n(here, m_, FAR), here[first + k - n_] = 0;
+  void fill(const Vertex* rows, Vertex number, double* const* to) const {
+    Vertex of_x[ROWS_TOGETHER], of_y[ROWS_TOGETHER], num_x = 0, num_y = 0;
+    double *to_x[ROWS_TOGETHER], *to_y[ROWS_TOGETHER];
+    for (Vertex k = 0; k < number; ++k) {
+      double* const here = to[k];
+      std::fill(here + num_columns(), here + width(), FAR);
+      if (rows[k] < n_) {
+        if (doubled_) std::fill_n(here + m_, n_, FAR), here[m_ + rows[k]] = own_;
+        to_x[num_x] = here;
+        of_x[num_x++] = rows[k];
+      } else {
+        std::fill_n(here, m_, FAR), here[rows[k] - n_] = 0;
+        to_y[num_y] = here + m_;
+        of_y[num_y++] = rows[k] - n_;
+      }
     }
+    costs_.fill_these(false, of_x, num_x, to_x);
+    costs_.fill_these(true, of_y, num_y, to_y);
   }
 
   PairCosts costs_;
@@ -235,11 +275,12 @@ class BoundRows {
   Vertex num_columns() const { return costs_.y->number; }
   Vertex width() const { return std::max(num_columns(), Scan::FEWEST_COLUMNS); }
   const Entry* entries(Vertex row) {
-    return kept_.find(row, [&](Vertex first, Vertex number, double* to) {
-      const Count stride = width();
-      for (Vertex k = 0; k < number; ++k) std::fill(to + k * stride + num_columns(), to + (k + 1) * stride, FAR);
-      run_in_lanes<Bounds>(LONG, bounds_, costs_, first, number, to, stride);
-    });
+    return kept_.find(row, [&](auto... these) { fill(these...); });
+  }
+  // See serial/rows/reserved_picks.hpp.
+  bool has(Vertex row) { return kept_.has(row); }
+  void expect(const Vertex* rows, Vertex number) {
+    kept_.expect(rows, number, [&](auto... these) { fill(these...); });
   }
   double at(Vertex row, Vertex column) const { return costs_.of_pair(row, column); }
 
@@ -247,21 +288,39 @@ class BoundRows {
   static constexpr double FAR = std::numeric_limits<double>::infinity();
   static constexpr std::size_t WIDE = PairBounds::WIDE_PANEL, LONG = 1024;  // bytes: for the widest registers
 
+  void fill(const Vertex* rows, Vertex number, double* const* to) const {
+    for (Vertex k = 0; k < number; ++k) std::fill(to[k] + num_columns(), to[k] + width(), FAR);
+    run_in_lanes<Bounds>(LONG, bounds_, costs_, rows, number, to);
+  }
+
   struct Bounds {
+    // Rows that share what is read of a panel, in registers: their sums fill half of the widest ones.
     template <int BYTES>
-    static ALWAYS_INLINE void run(PairBounds bounds, PairCosts costs, Vertex first, Vertex number, double* to, Count stride) {
-      const Vertex columns = costs.y->number;
+    static constexpr Vertex SIDE_BY_SIDE = BYTES == 64 ? 4 : 1;
+
+    template <int BYTES>
+    static ALWAYS_INLINE void run(PairBounds bounds, PairCosts costs, const Vertex* rows, Vertex number, double* const* to) {
+      constexpr Vertex MANY = SIDE_BY_SIDE<BYTES>;
+      for (Vertex panel = 0; panel < costs.y->number; panel += static_cast<Vertex>(WIDE)) {
+        Vertex k = 0;
+        for (; k + MANY <= number; k += MANY) of_panel<BYTES, MANY>(bounds, costs, rows + k, panel, to + k);
+        for (; k < number; ++k) of_panel<BYTES, 1>(bounds, costs, rows + k, panel, to + k);
+      }
+    }
+    template <int BYTES, Vertex ROWS>
+    static ALWAYS_INLINE void of_panel(const PairBounds& bounds, const PairCosts& costs, const Vertex* rows, Vertex panel,
+                                       double* const* to) {
       const std::size_t dimension = costs.x->dimension;
-      for (Vertex panel = 0; panel < columns; panel += static_cast<Vertex>(WIDE)) {
-        for (Vertex row = first; row < first + number; ++row) {
-          float sums[WIDE];
-          of_panel<BYTES>(bounds.x + row * dimension, bounds.y + panel * dimension, dimension, sums);
-          const Vertex size = std::min(static_cast<Vertex>(WIDE), columns - panel);
-          double* const here = to + (row - first) * stride + panel;
-          for (Vertex q = 0; q < size; ++q) here[q] = sums[q] + (bounds.of_rows[row] + bounds.of_columns[panel + q]);
-          if (bounds.root) for (Vertex q = 0; q < size; ++q) here[q] = root_of(here[q], bounds.maximize);
-          for (Vertex q = 0; q < size; ++q) here[q] = std::min(here[q] * bounds.unit, costs.limit);
-        }
+      const float* x[ROWS];
+      for (Vertex k = 0; k < ROWS; ++k) x[k] = bounds.x + rows[k] * dimension;
+      float sums[ROWS][WIDE];
+      multiply<BYTES, ROWS>(x, bounds.y + panel * dimension, dimension, sums);
+      const Vertex size = std::min(static_cast<Vertex>(WIDE), costs.y->number - panel);
+      for (Vertex k = 0; k < ROWS; ++k) {
+        double* const here = to[k] + panel;
+        for (Vertex q = 0; q < size; ++q) here[q] = sums[k][q] + (bounds.of_rows[rows[k]] + bounds.of_columns[panel + q]);
+        if (bounds.root) for (Vertex q = 0; q < size; ++q) here[q] = root_of(here[q], bounds.maximize);
+        for (Vertex q = 0; q < size; ++q) here[q] = std::min(here[q] * bounds.unit, costs.limit);
       }
     }
     // The root of a square that is not below the bound, or is not above it if both are negative; lowered by some roundings.
@@ -270,15 +329,22 @@ class BoundRows {
       const double root = std::sqrt(std::max(maximize ? -bound : bound, 0.0));
       return maximize ? -root * (1 + ROUNDINGS) : root * (1 - ROUNDINGS);
     }
-    template <int BYTES>
-    static ALWAYS_INLINE void of_panel(const float* x, const float* y, std::size_t dimension, float* to) {
+    template <int BYTES, Vertex ROWS>
+    static ALWAYS_INLINE void multiply(const float* const (&x)[ROWS], const float* y, std::size_t dimension,
+                                       float (&to)[ROWS][WIDE]) {
       constexpr int LANES = BYTES / sizeof(float), TOGETHER = static_cast<int>(WIDE) / LANES;
-      Lanes<float, LANES> sums[TOGETHER] = {};
+      Lanes<float, LANES> sums[ROWS][TOGETHER] = {};
       for (std::size_t k = 0; k < dimension; ++k) {
-        const Lanes<float, LANES> here = all<float, LANES>(x[k]);
-        for (int q = 0; q < TOGETHER; ++q) sums[q] += here * load<float, LANES>(y + k * WIDE + q * LANES);
+        Lanes<float, LANES> of_y[TOGETHER];
+        for (int q = 0; q < TOGETHER; ++q) of_y[q] = load<float, LANES>(y + k * WIDE + q * LANES);
+        for (Vertex row = 0; row < ROWS; ++row) {
+          const Lanes<float, LANES> here = all<float, LANES>(x[row][k]);
+          for (int q = 0; q < TOGETHER; ++q) sums[row][q] += here * of_y[q];
+        }
       }
-      for (int q = 0; q < TOGETHER; ++q) store(to + q * LANES, sums[q]);
+      for (Vertex row = 0; row < ROWS; ++row) {
+        for (int q = 0; q < TOGETHER; ++q) store(to[row] + q * LANES, sums[row][q]);
+      }
     }
   };
 

@@ -68,25 +68,25 @@ void costs_of_pairs(const double* x, const double* y, std::size_t dimension, con
   }
 }
 
-// What some x cost with the PANEL points y of a panel, which lie coordinate by coordinate.
+// What some x cost with the PANEL points y of a panel, which lie coordinate by coordinate; the panel begins at column `first`.
 constexpr std::size_t PANEL = 16;
 template <class Terms>
 struct CostsOfPanel {
   template <int BYTES>
-  static ALWAYS_INLINE void run(const double* x, const double* panel, std::size_t dimension, std::size_t num_rows,
-                                std::size_t size, std::size_t num_columns, double* costs) {
+  static ALWAYS_INLINE void run(const double* const* x, const double* panel, std::size_t dimension, std::size_t num_rows,
+                                std::size_t first, std::size_t size, double* const* costs) {
     constexpr std::size_t LANES = BYTES / sizeof(double), TOGETHER = PANEL / LANES;
     for (std::size_t row = 0; row < num_rows; ++row) {
       Lanes<double, LANES> sums[TOGETHER] = {};
       for (std::size_t k = 0; k < dimension; ++k) {
-        const Lanes<double, LANES> here = all<double, LANES>(x[row * dimension + k]);
+        const Lanes<double, LANES> here = all<double, LANES>(x[row][k]);
         for (std::size_t q = 0; q < TOGETHER; ++q) {
           sums[q] = Terms::add(sums[q], here, load<double, LANES>(panel + k * PANEL + q * LANES));
         }
       }
       double ends[PANEL];
       for (std::size_t q = 0; q < TOGETHER; ++q) store(ends + q * LANES, sums[q]);
-      for (std::size_t q = 0; q < size; ++q) costs[row * num_columns + q] = Terms::end(ends[q]);
+      for (std::size_t q = 0; q < size; ++q) costs[row][first + q] = Terms::end(ends[q]);
     }
   }
 };

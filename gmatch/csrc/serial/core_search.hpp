@@ -13,7 +13,7 @@
 #pragma once
 #include "core/trace.cuh"
 #include "serial/core_sample.hpp"
-#include "serial/rows/row_picks.hpp"
+#include "serial/rows/reserved_picks.hpp"
 #include "serial/shortest_path.hpp"
 #include "serial/sparse_shortest_path.hpp"
 #include "team/host_threads.hpp"
@@ -94,6 +94,10 @@ class PricedRows {
     count_scans(pile_);
   }
 
+  // Whether a row must be computed before it is priced again; and rows that will be priced again soon.
+  bool must_be_computed(Vertex row) { return pile_.picks.must_be_computed(row); }
+  void expect(const Vertex* rows, Vertex number) { pile_.picks.expect(rows, number); }
+
   void note_start(Count start_size) {
     gives_up_ |= start_size < limits_.fewest_matched;
     if (!gives_up_) trace_.add(CoreStep::search);
@@ -137,7 +141,7 @@ class PricedRows {
 
   // The entries that a thread has picked, and its tools.
   struct Pile {
-    RowPicks<Rows, Dual> picks;
+    PicksOf<Rows, Dual> picks;
     std::vector<Vertex> columns;  // [limits_.entries at most, and one row more] the entries
     std::vector<Dual> costs;      // of these entries
     Count scans = 0;
@@ -194,11 +198,13 @@ class PricedRows {
 
   template <bool PRICED>
   void pick(Pile& pile, Vertex row) {
-    ++pile.scans;
     pile.poll.spend(num_columns);
     About& about = about_[row];
     const PickDepth* depth = about.depth < WHOLE ? &DEPTHS[about.depth] : nullptr;
-    const auto found = pile.picks.template pick<PRICED>(row, v_.data(), depth);
+    const bool again = PRICED && about.times + about.depth > 0;
+    const auto found = again ? pile.picks.pick_again(row, v_.data(), depth)
+                             : pile.picks.template pick<PRICED>(row, v_.data(), depth);
+    pile.scans += found.is_read;
     about.bound = found.bound;
     about.overflows = found.overflows;
     store(pile, row, found.size, depth == nullptr ? num_columns : std::min(depth->room, num_columns));
@@ -216,7 +222,7 @@ class PricedRows {
     about.end = about.begin + size;
     for (Vertex i = 0; i < size; ++i) {
       pile.columns[about.begin + i] = pile.picks.columns()[i];
-      pile.costs[about.begin + i] = pile.picks.rows().at(row, pile.picks.columns()[i]);
+      pile.costs[about.begin + i] = pile.picks.cost(row, i);
     }
   }
 

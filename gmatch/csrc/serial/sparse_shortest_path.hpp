@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "costs/sparse.cuh"
+#include "serial/rows/rows.hpp"
 #include "serial/sparse_auction.hpp"
 #include "team/interrupt.hpp"
 
@@ -40,6 +41,12 @@ struct SparseShortestPathCounters {
   Count augmentations;  // shortest paths that were flipped
   Count dual_updates;   // times a v was lowered after the column reduction
 };
+
+// Whether costs compute rows when these are priced again, several at a time.
+template <class Costs, class = void>
+struct ComputesRows : std::false_type {};
+template <class Costs>
+struct ComputesRows<Costs, std::void_t<decltype(&Costs::must_be_computed)>> : std::true_type {};
 
 template <class Costs>
 class SparseShortestPathSolver {
@@ -93,6 +100,9 @@ class SparseShortestPathSolver {
   // and less. 1 to 8 sweeps and 1 to 16 bids are as fast: benchmarks/log/sparse.md, "Thresholds measured again".
   static constexpr int SWEEPS = 2;
   static constexpr Count BIDS_PER_ROW = 4;
+
+  // How much of the heap is looked at for rows to read together with one. Its first places hold the nearest ones.
+  static constexpr std::size_t AHEAD = 128;
 
   // All that a scan reads of a column lies together.
   struct Column {
@@ -484,10 +494,24 @@ class SparseShortestPathSolver {
   // The search has come as far as what is not known of a row.
   template <bool MANY>
   void learn(Vertex row, Dual level) {
+    if constexpr (ComputesRows<Costs>::value) {
+      if (costs_.must_be_computed(row)) expect_others(row);
+    }
     costs_.learn(row);
     const Vertex mate = pairs_[row].column;
     if (mate == NONE) relax<MANY>(row, least_two_known(row).least, Dual{0}, level);
     else relax<MANY>(row, dual_of_matched(row), columns_[mate].distance, level);
+  }
+
+  // Rows that the search will come to soon are computed together with this one. No v changes before that.
+  void expect_others(Vertex row) {
+    Vertex rows[ROWS_TOGETHER] = {row}, number = 1;
+    for (std::size_t i = 0; i < heap_.size() && i < AHEAD && number < ROWS_TOGETHER; ++i) {
+      if (heap_[i].column >= 0 || !(heap_[i].distance < bound_)) continue;
+      const Vertex other = learner(heap_[i].column);
+      if (costs_.must_be_computed(other)) rows[number++] = other;
+    }
+    costs_.expect(rows, number);
   }
 
   // The search need not go farther than the nearest free columns that are wanted. One that is reached twice counts twice.

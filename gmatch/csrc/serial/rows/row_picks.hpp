@@ -129,6 +129,7 @@ class RowPicks {
     Vertex size;
     Dual bound;
     bool overflows;
+    bool is_read = true;  // from the row itself
   };
 
   // Which entries of a row are picked whatever its depth is: all whose cost - v is at most `enough`. No entry is picked whose
@@ -149,6 +150,15 @@ class RowPicks {
   const Rows& rows() const { return rows_; }
   // The picked columns of the row that was read last.
   Vertex* columns() { return columns_.data(); }
+  const Vertex* columns() const { return columns_.data(); }
+  // What the picked entry of number `i` costs.
+  Dual cost(Vertex row, Vertex i) const { return static_cast<Dual>(rows_.at(row, columns_[i])); }
+
+  // See ReservedPicks.
+  Found pick_again(Vertex row, const Dual* v, const PickDepth* depth) { return pick<true>(row, v, depth); }
+  static bool must_be_computed(Vertex) { return false; }
+  void expect(const Vertex*, Vertex) {}
+  Rows& source() { return rows_; }
 
   // Picks the least entries of a row down to `depth`, and the other wanted entries, but at most `depth->room` in all. Without a
   // depth all entries below the limit are picked. If not PRICED, all v are 0 and `wanted.enough` is not read.

@@ -50,6 +50,11 @@ struct StoredRows {
 // How many rows that follow one another may be scanned together.
 constexpr Vertex ROWS_KEPT = 4;
 
+// How many rows are computed together, if rows are computed: then the columns' points are read from memory once for all of them.
+// 20,000 points of 512 coordinates are 40 MB as float32, and take longer to read than to multiply:
+// benchmarks/log/points.md, "Rows of many coordinates, several at a time".
+constexpr Vertex ROWS_TOGETHER = 16;
+
 // Rows whose entries are narrow, lie apart in memory, or may be too large beside a limit: copied for each scan, if need be. They
 // are read by pointers to functions, so that a solver is compiled once for all types of stored costs.
 template <class Work_>
