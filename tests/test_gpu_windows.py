@@ -454,6 +454,14 @@ def test_a_gpu_tells_what_pairs_of_many_coordinates_cost(shape, maximize, small_
     gmatch.verify(costs, found)
 
 
+def test_a_host_tells_what_pairs_cost_if_costs_are_powers(small_windows, monkeypatch):
+    """Powers of a GPU are rounded in another way."""
+    monkeypatch.delattr(GpuWindowPart, "costs_of_points")
+    x = np.random.default_rng(0).normal(size=(2, 30, 9))
+    costs = PointCosts(*x, metric="minkowski", p=3)
+    gmatch.verify(costs, gmatch.lap(costs, device="gpu"))
+
+
 @pytest.mark.parametrize("maximize", [False, True])
 def test_a_gpu_assigns_many_centroids(maximize, small_windows, monkeypatch):
     monkeypatch.setattr(coarse_points, "MOST_ON_HOST", 3)

@@ -216,7 +216,8 @@ class GpuWindowPart(MatrixPart):
             )
         elif isinstance(windows, FilledWindows) and min(shape):
             self._pairs = self.bounds = bounds_of(windows, block)
-            if block.limit is None:  # costs of the passes are cut off at a limit
+            # Costs of the passes are cut off at a limit, and powers of a GPU are rounded in another way.
+            if block.limit is None and block.costs.p is None:
                 block.on_gpu = self.costs_of_points
 
     def close(self) -> None:
