@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..problems.sparse import SparseCosts
     from .programs import Solution
 
-# Tight pairs are written as bits, not in lists, if they are more than this number and more than this share of the matrix.
+# Tight pairs are written as bits, not in lists, if they are more than a number and more than a share of the matrix.
 MANY_PAIRS, LARGE_SHARE = 1 << 16, 1 / 8
 # The number of bits in a word, and in a byte.
 WORD, BYTE = 64, 8
