@@ -22,7 +22,7 @@ struct SmallRange {
   Dual lowest, highest, greatest_entry, limit;
 };
 
-// `exact`: no sum of the costs is rounded, as if they were integers. `transposed`: its rows are the columns of the caller.
+// `exact`: no sum of the costs is rounded, as if they were integers. `transposed`: the rows are columns of the caller.
 // `words` become the words of duals in tiers, if there are any.
 template <class Cost>
 class PlainSolver {

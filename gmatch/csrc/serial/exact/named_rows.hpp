@@ -268,7 +268,7 @@ class NearRows {
     if (!has_limit() || !tied_.pairs().has(row, num_columns_ + row)) return true;
     return Scan::write(limit_, u(row), 0, per_unit, to[num_columns_ + row], bits);
   }
-  // What it costs that a column stays free, in the same way.
+  // As write_slacks, for what it costs that a column stays free.
   bool write_leaving(Vertex column, double per_unit, double& to, Marks& bits) const {
     return SlackScan<typename Rows::Entry, Rows::Scan::IS_NEGATED>::write(0, 0, v(column), per_unit, to, bits);
   }
