@@ -178,12 +178,13 @@ def lap(
         What to do if forbidden pairs leave no way to make min(rows, columns) pairs: raise `Infeasible`, which says why,
         or return the cheapest among the largest matchings.
     deterministic : bool
-        Return equal pairs on every run, whatever the method, the start, the threads and the device. Of several optima
-        it is the one that comes first: each row takes the first column that an optimum can give it, one row after the
-        other, and no column only if there is no other way. Floats are compared as the rational numbers that they are,
-        so the answer is exactly optimal. With a `cost_limit`, rows of dense costs first take columns above the limit,
-        too, as if these cost the limit; rows without a pair come from there. It takes one more pass over the matrix,
-        and searches along the tied pairs if rows have a choice (``stats["rows_with_choice"]``). The duals may differ.
+        Return equal pairs on every run, whatever the method, the start, the threads and the device. If there are
+        several optima, the first one is returned: each row takes the first column that an optimum can give it, one row
+        after the other. A row stays free only if no optimum can give it a column. Floats are compared as the rational
+        numbers that they are, so the answer is exactly optimal. With a `cost_limit`, a pair of dense costs above the
+        limit counts as a pair that costs the limit. A row that takes such a pair stays free. The option takes one more
+        pass over the matrix, and searches along the tied pairs if rows have a choice (``stats["rows_with_choice"]``).
+        The duals may differ.
     ties : {None, "scipy"}
         ``"scipy"`` returns the indices that ``scipy.optimize.linear_sum_assignment`` finds, on any device and in
         batches. Where the optimum is unique by more than SciPy may round, gmatch's answer is theirs. Otherwise, and for

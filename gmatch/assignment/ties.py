@@ -3,7 +3,7 @@
 Optimal duals make exactly those pairs tight that a cheapest assignment may use. Every way to match all rows along tight
 pairs is a cheapest assignment. So any other cheapest assignment differs from the one that was found by alternating
 cycles of tight pairs. Without such a cycle there is no other one. Otherwise each row of the matrix as given takes the
-first column that it may take, one row after the other. A row stays free only if no column is left for it.
+first column that it may take, one row after the other. A row stays free only if it may take no column.
 
 Duals of floats are rounded. So the exact optimum is found first, among the pairs that an exactly cheapest assignment
 may use: see `exact.py`.
@@ -37,9 +37,9 @@ if TYPE_CHECKING:
     from ..problems.sparse import SparseCosts
     from .programs import Solution
 
-# More tight pairs than both of these limits, a number and a share of the matrix, are bits, not listed.
+# Tight pairs are written as bits, not in lists, if they are more than a number and more than a share of the matrix.
 MANY_PAIRS, LARGE_SHARE = 1 << 16, 1 / 8
-# Bits of a word, and of a byte.
+# The number of bits in a word, and in a byte.
 WORD, BYTE = 64, 8
 
 

@@ -185,11 +185,10 @@ def has_negative_within(costs: DenseCosts, bound: float) -> bool:
 
 
 def settle_ties(costs: DenseCosts, vectors: Vectors, must_be_used: Any, columns_first: bool) -> int | None:
-    """Makes a cheapest assignment the one that the rule names (see assignment/ties.py), by lists of tied pairs.
+    """Makes a cheapest assignment the one that the rule names (see assignment/ties.py), along tied pairs.
 
-    Returns how many rows had a choice; None if the duals do not tell, or if too many pairs tie up to
-    rounding. The pairs of the rows
-    are a cheapest assignment even then; the pairs of the columns may be others.
+    Returns how many rows had a choice; None if the duals do not tell, or if too many pairs tie up to rounding. The
+    pairs of the rows are a cheapest assignment even then; the pairs of the columns may be others.
     """
     count: int = _native.settle_ties(*_arguments(costs), *vectors, must_be_used, columns_first)
     return None if count < 0 else count

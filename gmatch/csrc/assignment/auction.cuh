@@ -28,12 +28,12 @@ struct Auction {
   // rows left out stay. So a larger first epsilon makes rows read in vain. The numbers from CALM_FIRST to WIDER, BIDS_OF_A_READ and
   // COLUMNS_OF_A_BID were measured together: benchmarks/log/core_gpu.md, "Auctions that begin with smaller epsilons".
   static constexpr int CALM_FIRST = -5;
-  // A round cuts off few chains if it does for at most 1 row in CALM. Chains become GROWTH times as long after other rounds.
+  // A round cuts off few chains if it cuts off at most 1 for CALM rows. After other rounds chains become GROWTH times as long.
   static constexpr Vertex CALM = 64, GROWTH = 4;
-  // After rounds with larger and larger epsilons a round is calm only if it also cuts off at most FELL in OF_BEFORE of the chains
-  // that the round before it cut off: then epsilon was too small. Points of 32 features cut off 0.3 times as many, with 4 times
-  // the epsilon, and points in the plane or in space 0.4 to 0.6 times: there a region has more rows than columns. See
-  // benchmarks/log/core_gpu.md, "Long chains while epsilon is large, in cores".
+  // In a core a round is calm only if it also cuts off at most FELL chains for OF_BEFORE that the round before it cut off. With 4
+  // times the epsilon, points of 32 features cut off 0.3 times as many chains: their epsilon was too small. Points in the plane
+  // or in space cut off 0.4 to 0.6 times as many: a region has more rows than columns. See benchmarks/log/core_gpu.md,
+  // "Long chains while epsilon is large, in cores".
   static constexpr Count FELL = 2, OF_BEFORE = 5;
   // Epsilon becomes 2^WIDER times as large after a round that cuts off chains for more than 1 row in MANY.
   static constexpr Vertex MANY = 8;
@@ -45,8 +45,9 @@ struct Auction {
   // that were cut off, and at most FAR lengths. In each round after that they are NEARER times shorter. If a region has more rows
   // than columns, prices must fall all the way to the next free columns. Large epsilons do that in few bids, and small ones do
   // not undo it. A row that is cut off costs the search a path across the region: benchmarks/log/points.md, "Long chains while
-  // epsilon is large", and benchmarks/log/core_gpu.md, "Long chains while epsilon is large, in cores". Rows that chains as long as
-  // any leave free do not make later chains longer: benchmarks/log/points.md, "Rows that long chains leave free".
+  // epsilon is large", and benchmarks/log/core_gpu.md, "Long chains while epsilon is large, in cores". A row may be cut off by
+  // chains that are as long as later ones can get. Then it does not make these longer: benchmarks/log/points.md, "Rows that long
+  // chains leave free".
   static constexpr Count OF_FAR = 2, FAR = 64;
   static constexpr Vertex NEARER = 4;
   // A row that reads the matrix counts as BIDS_OF_A_READ bids of its chain, and one more for each COLUMNS_OF_A_BID columns. A

@@ -25,10 +25,10 @@ struct Distances {
   // wider, with more it is made narrower. Half, 2 and 4 times these numbers are as fast for cores (benchmarks/log/core_gpu.md,
   // "Thresholds measured again"). They were not measured for other sparse costs.
   static constexpr Vertex FEWEST_ROWS = 2, MOST_ROWS = 16;
-  // The first step of a launch is this part of how far the columns of the first rows lie apart. A step that is too narrow is soon
-  // twice as wide. In a step that is too wide rows lower columns again and again, until the next one is half as wide. A team that
-  // passes over all columns takes longer for any step, and was not measured: benchmarks/log/sparse.md, "The first step of a
-  // search is narrow".
+  // The first step of a launch is this part of how far the columns of the first rows lie apart. After a step that is too narrow
+  // the next one is twice as wide. In a step that is too wide rows lower columns again and again, and the next step is half as
+  // wide: benchmarks/log/sparse.md, "The first step of a search is narrow". A team that passes over all columns takes longer for
+  // any step, and keeps a wide first step: other widths were not measured for it.
   static constexpr int FIRST_PART = 1 << 16, FIRST_PART_OF_PASSES = 8;
   // A part of a grid takes at most ROUNDS_AHEAD rounds by itself, from at most ROOM_AHEAD rows. If the list of the grid has more
   // than FULL_SHARE rows for each part, the parts take one round. These are the numbers for levels of trees (near_levels.cuh).
@@ -340,7 +340,7 @@ struct Distances {
  private:
   static constexpr Dual UNKNOWN = -1;  // below every distance
 
-  // A step of whole numbers is at least one: twice nothing is nothing.
+  // A step of integers is at least 1: a step of 0 would never become wider.
   static DEVICE long long first_step(long long width) { return width > 0 ? width : 1; }
   static DEVICE double first_step(double width) { return width; }
 

@@ -64,7 +64,7 @@ PyObject* iterate(PyObject* self) {
   return made.is_valid() ? PyObject_GetIter(made.ptr()) : nullptr;
 }
 
-// Of what `iterate` goes over. `tuple` asks for it: else it makes a tuple of ten and cuts it.
+// How many arrays `iterate` goes over. `tuple` asks for a length. Without one it makes a tuple of ten, and cuts it.
 Py_ssize_t length_of_pairs(PyObject*) { return 2; }
 
 struct Words {

@@ -22,7 +22,7 @@ struct SmallRange {
   Dual lowest, highest, greatest_entry, limit;
 };
 
-// `exact`: no sum of the costs is rounded, as if they were integers. `transposed`: its rows are the columns of the caller.
+// `exact`: no sum of the costs is rounded, as if they were integers. `transposed`: the rows are columns of the caller.
 // `words` become the words of duals in tiers, if there are any.
 template <class Cost>
 class PlainSolver {
@@ -80,8 +80,8 @@ class PlainSolver {
     return !words_.empty() || is_settled(costs) || (!has_limit(costs) && solve_exactly(costs));
   }
 
-  // Solves costs as a whole, or lowered ones in their place, unless the start finds a row that has nothing below the largest:
-  // then in two parts.
+  // Solves costs, or lowered ones in their place. If the start finds a row that has nothing below the largest, it solves them in
+  // two parts.
   template <class Solved>
   Vertex solve_or_divide(const DenseCosts<Cost>& costs, const DenseCosts<Solved>& solved, ShortestPathOptions<Dual> options,
                          Dual largest) {
@@ -94,8 +94,8 @@ class PlainSolver {
     options.most_for_a_row = costs.infinite();
     return solve_as_stored(solved, options, result_, counted_);
   }
-  // If some rows must use the largest cost, a number that stands for "not". False if no row must, or if the duals of the parts
-  // hide costs.
+  // For costs of which some rows must use the largest one, a number that stands for "not". False if no row must, or if the duals
+  // of the parts hide costs.
   bool solve_in_two_parts(const DenseCosts<Cost>& costs) {
     TwoParts<Cost> parts(costs, range_.highest);
     if (!parts.find() || !parts.solve(result_, counted_)) return false;
@@ -117,7 +117,7 @@ class PlainSolver {
     };
     return solve_in_tiers(costs, range_.lowest, range_.highest, is_transposed_, result_, counted_, words_, settle, from);
   }
-  // If rounding hides which assignment is cheapest, or which ones are.
+  // For costs of which rounding hides which assignments are cheapest.
   bool solve_exactly(const DenseCosts<Cost>& costs) { return solve_rows_exactly(CopiedRows<double>(costs), costs.limit); }
   template <class Rows>
   bool solve_rows_exactly(Rows rows, double limit) {

@@ -66,8 +66,8 @@ nb::dict assign_point_rows(Matrix<const double> x, Matrix<const double> y, const
   return report;
 }
 
-// Writes rows of what points cost, or bounds of that; of the doubled problem if there is an `own`. For tests. Every other
-// ROWS_TOGETHER of them are announced.
+// Writes rows of what points cost, or bounds of that; of the doubled problem if there is an `own`. For tests. Every
+// second group of ROWS_TOGETHER rows is announced by expect().
 void rows_of_points(Matrix<const double> x, Matrix<const double> y, const std::string& metric, bool maximize,
                     std::optional<GivenBounds> bounds, std::optional<double> own, Array<const Vertex> numbers,
                     Matrix<double> rows) {

@@ -53,8 +53,10 @@ DEVICE void run_fit(Steps<Team>& steps, const Edges& edges, const Matching& matc
   fit.run(steps);
 }
 
-// The first fit, in stored or in shuffled order, that the search needs less time for. Sizes alone mislead: a fit in stored
-// order that is not clearly larger than the shuffled one has drifted, and has long ways from free rows to free columns.
+// The first fit, in stored or in shuffled order, that the search needs less time for. Sizes alone mislead. If a fit in stored
+// order leaves at least half as many rows free as the shuffled one, it has probably drifted, and ways from free rows to free
+// columns are long: benchmarks/log/cardinality_gpu.md, "Shuffled rows look upwards or downwards, and a stored fit must leave half
+// as many rows".
 template <class Team, class Edges>
 DEVICE Start run_better_fit(Steps<Team>& steps, const Edges& edges, const Matching& matching, Workspace workspace) {
   Team& team = steps.team;

@@ -53,7 +53,7 @@ DEVICE void keep_edges(Team& team, const Matching& matching, const Edges& edges,
   team.add_all(dropped, dropped_here);
 }
 
-// The order in which rows choose (by their classes, then their turns), and the column that a row looks at first.
+// The order in which rows choose (by their classes, then their turns), and the order in which a row looks at its columns.
 //
 // In stored order the first fit is hard to beat if rows and columns are numbered alike along a mesh. It drifts if only one
 // side follows the mesh: every row takes a column on one side, free rows pile up far from free columns, and the search
@@ -81,8 +81,8 @@ struct ShuffledOrder {
   static DEVICE Vertex row_at(Vertex turn) {
     return multiply(halves_folded(multiply(turn, 0xcf0b109u)), 0x64ea2d65u);
   }
-  // From any column on, upwards for half of the rows and downwards for the others. The columns of a row may follow a mesh
-  // although the rows don't: all rows upwards would drift.
+  // A row begins at any of its columns. Half of the rows then look upwards, the others downwards. The columns of a row may follow
+  // a mesh although the rows do not. If all rows looked upwards, they would drift.
   static DEVICE Count column_at(Vertex turn, Count tried, Count degree) {
     const Count first = (turn >> 7) % degree;
     if (turn >> 6 & 1) return first + tried < degree ? first + tried : first + tried - degree;

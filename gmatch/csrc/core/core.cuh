@@ -92,7 +92,7 @@ struct Core {
     team.sync();
   }
 
-  // A pair that is given joins its row, which may have many entries that are worth as much.
+  // Adds a given pair to the core. Its row may have many entries of equal worth, so the pass may not have picked this one.
   template <class Team>
   DEVICE void keep_pair(const Team& team, Vertex row, Vertex mate) const {
     if (mate == NONE || is_forbidden(dense.at(row, mate)) || contains(team, row, size(team, row), mate)) return;

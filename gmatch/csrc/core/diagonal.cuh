@@ -4,8 +4,8 @@
 //
 //   c[i][j] + c[i+1][j+1] <= c[i][j+1] + c[i+1][j]                                                        (Monge)
 //
-// then the main diagonal is a cheapest assignment, and with >= the other one. serial/monge.hpp says why. Here roundings are let
-// pass, and pairs and duals are no more than a start: the search mends them, and repricing proves them.
+// then the main diagonal is a cheapest assignment, and with >= the other one. serial/monge.hpp says why. Here a difference
+// that rounding explains is let pass. Pairs and duals are only a start: the search mends them, and repricing proves them.
 //
 // Hoffman, "On simple linear programming problems", Proceedings of Symposia in Pure Mathematics 7 (1963).
 #pragma once
@@ -37,7 +37,8 @@ class DiagonalStart {
   }
 
  private:
-  // Places that refuse nearly all costs that have not the property. A pass over a matrix finds the others.
+  // Nearly all costs without the property lack it at one of 256 places. A pass over the matrix refuses the others:
+  // benchmarks/log/core_gpu.md, "A diagonal to start from".
   static constexpr int PLACES = 256;
 
   struct Sums {
@@ -48,7 +49,7 @@ class DiagonalStart {
   }
   static DEVICE bool is_above(const Sums& sums) { return sums.along > sums.across; }
 
-  // Whether two rows and columns that follow each other have the property, and no forbidden pair.
+  // Whether the four pairs of this row, this column and the next ones have the property, and none of them is forbidden.
   DEVICE bool holds_at(Vertex row, Vertex column) const {
     const Sums sums = sums_of(row, row + 1, column, column + 1);
     if (is_forbidden(sums.along) || is_forbidden(sums.across)) return false;
@@ -77,7 +78,7 @@ class DiagonalStart {
     return all;
   }
 
-  // What rounding loses is added up, too (Knuth's TwoSum).
+  // Makes v of steps, by sums. What rounding loses is added up, too (Knuth's TwoSum).
   DEVICE void add_up(Dual* v) const {
     Dual sum = 0, lost = 0;
     for (Vertex row = 1; row <= last_; ++row) {
@@ -93,5 +94,5 @@ class DiagonalStart {
 
   const DenseCosts<Stored>& costs_;
   const Vertex last_;
-  const bool in_order_;  // whether the main diagonal is the one, if one is
+  const bool in_order_;  // if a diagonal is a cheapest assignment, whether it is the main one
 };

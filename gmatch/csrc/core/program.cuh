@@ -1,5 +1,5 @@
 // program.cuh: the program of linear assignment by pricing. It solves a sparse core of a dense matrix, and only checks all
-// other entries against the duals. If a diagonal may be a cheapest assignment, it is what the program starts from: diagonal.cuh.
+// other entries against the duals. It starts from a diagonal that may be a cheapest assignment, if there is one: diagonal.cuh.
 // The steps, in the order of plan.cuh:
 //
 //   price          one pass over the matrix picks a sparse core, the best of every row
@@ -172,7 +172,7 @@ class AssignmentByCore {
   }
 
  private:
-  // Whether a diagonal may be a cheapest assignment. It is then as if it was given, with its v.
+  // Whether a diagonal may be a cheapest assignment. If so, it becomes the start that is given, with its v.
   template <class Team>
   DEVICE bool starts_from_diagonal(Team& team) {
     if (core_.num_rows != core_.num_columns || core_.num_rows < 2) return false;

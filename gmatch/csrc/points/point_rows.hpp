@@ -91,8 +91,8 @@ struct PairCosts {
   }
 };
 
-// Rows that were computed last. Rows that are asked for one after the other are computed together, and so are rows that are
-// expected.
+// Rows that were computed last. If rows are asked for one after the other, the next ones are computed together. Rows that are
+// expected are computed together, too.
 class KeptRows {
  public:
   // Keeps at most `kept` rows.
@@ -123,7 +123,7 @@ class KeptRows {
 
   bool has(Vertex row) const { return in_[row % kept_] == row; }
 
-  // Computes those of at most ROWS_TOGETHER rows that are not kept.
+  // Takes at most ROWS_TOGETHER rows, and computes the ones that are not kept.
   template <class Fill>
   void expect(const Vertex* rows, Vertex number, const Fill& fill) {
     Vertex missing[ROWS_TOGETHER], num_missing = 0;
@@ -138,7 +138,7 @@ class KeptRows {
     fill(missing, num_missing, to);
     for (Vertex k = 0; k < num_missing; ++k) in_[missing[k] % kept_] = missing[k];
   }
-  // ROWS_KEPT of them stay while another ROWS_KEPT are asked for.
+  // If rows are asked for in order, the last ROWS_KEPT stay while ROWS_TOGETHER more are computed.
   static constexpr Vertex FEWEST = ROWS_KEPT + 2 * ROWS_TOGETHER;
 
  private:
@@ -167,8 +167,8 @@ class SharedRows {
   }
 
  private:
-  // Bytes of rows. To read a row of 6,000 points from memory takes 5 us. To compute it takes 8 us with 16 coordinates, and 35 with
-  // 64: benchmarks/log/points.md, "One core searches rows of points".
+  // Bytes of rows. To read a row of 6,000 points from memory takes 5 us. To compute it takes 8 us with 16 coordinates, and 35
+  // with 64: benchmarks/log/points.md, "One core searches rows of points".
   static constexpr Count SHARED = 1 << 28;
 
   KeptRows& of_thread() { return std::this_thread::get_id() == owner_ ? *shared_ : own_; }
@@ -294,7 +294,7 @@ class BoundRows {
   }
 
   struct Bounds {
-    // Rows that share what is read of a panel, in registers: their sums fill half of the widest ones.
+    // How many rows share what is read of a panel. In the widest registers, the sums of 4 rows fill half of all registers.
     template <int BYTES>
     static constexpr Vertex SIDE_BY_SIDE = BYTES == 64 ? 4 : 1;
 

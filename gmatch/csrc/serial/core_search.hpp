@@ -94,7 +94,7 @@ class PricedRows {
     count_scans(pile_);
   }
 
-  // Whether a row must be computed before it is priced again; and rows that will be priced again soon.
+  // Whether a row must be computed before it is priced again. `expect` names rows that will be priced again soon.
   bool must_be_computed(Vertex row) { return pile_.picks.must_be_computed(row); }
   void expect(const Vertex* rows, Vertex number) { pile_.picks.expect(rows, number); }
 

@@ -101,7 +101,8 @@ class SparseShortestPathSolver {
   static constexpr int SWEEPS = 2;
   static constexpr Count BIDS_PER_ROW = 4;
 
-  // How much of the heap is looked at for rows to read together with one. Its first places hold the nearest ones.
+  // How many places of the heap are looked at for rows to compute together with one. The first places hold the nearest rows:
+  // benchmarks/log/points.md, "Rows of many coordinates, several at a time".
   static constexpr std::size_t AHEAD = 128;
 
   // All that a scan reads of a column lies together.

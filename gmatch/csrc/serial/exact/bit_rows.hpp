@@ -43,8 +43,8 @@ class BitRows {
     }
   }
 
-  // Calls the function for each bit that is set in both, in order, until it returns true. It may change bits that it has been
-  // called for.
+  // Calls the function for each bit that is set in both, in order, until it returns true. The function may change bits for
+  // which it was called.
   template <class Function>
   static bool any_in(const Marks* bits, const Marks* among, Vertex words, const Function& function) {
     for (Vertex word = 0; word < words; ++word) {

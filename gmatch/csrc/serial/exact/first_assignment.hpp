@@ -1,12 +1,12 @@
-// first_assignment.hpp: of several cheapest assignments the one that comes first, on one core; see gmatch/assignment/ties.py.
+// first_assignment.hpp: the first one of several cheapest assignments, on one core; see gmatch/assignment/ties.py.
 //
-// Input are pairs that tie, and an assignment along some of them. Rows are vertices, with an edge from each to the mates of its
-// columns. All free rows and columns are one more vertex, with edges to the rows whose columns may stay free. A row may take
+// The input is pairs that tie, and an assignment along some of them. Rows are vertices, with an edge from each to the mates of
+// its columns. All free rows and columns are one more vertex, with edges to the rows whose columns may stay free. A row may take
 // another column if a path leads from the mate of that column back to the row: along the path each vertex takes the column of
-// the next one. So each row takes the first column that it may take. Then both are settled, and leave the graph.
+// the next one. So each row takes the first column that it may take. Then row and column are settled, and leave the graph.
 //
-// A path is searched from both ends, at the side that has fewer vertices to go on from. One end stays while a row is settled:
-// what was found from there serves the next search, too. What was found in vain from other ends is not searched again.
+// A path is searched from both ends. The end with fewer vertices to go on from goes on. One end stays while a row is settled, so
+// what was found from it serves the next search, too. What was found in vain from other ends is not searched again.
 #pragma once
 #include <algorithm>
 #include <numeric>
@@ -17,7 +17,7 @@
 #include "serial/rows/short_vector.hpp"
 #include "team/interrupt.hpp"
 
-// Pairs as bits, by rows and by columns. A function that is called for pairs returns true to be called no more.
+// Pairs as bits, by rows and by columns. A function that is called for pairs returns true if it needs no more pairs.
 class PairsInBits {
  public:
   PairsInBits(const BitRows& by_rows, BitRows by_columns) : by_rows_(by_rows), by_columns_(std::move(by_columns)) {}
@@ -131,7 +131,7 @@ class FirstAssignment {
   }
 
  private:
-  // Each row takes the first column that it may take, one row after the other.
+  // Rows are settled one after the other. Each takes the first column that it may take.
   void settle_rows() {
     for (Vertex row = 0; row < num_rows_; ++row) {
       pairs_.any_of_row(row, columns_.row(OPEN_COLUMNS), [&](Vertex column) {
@@ -141,7 +141,7 @@ class FirstAssignment {
       settle(row, row_match_[row]);
     }
   }
-  // Each column takes the first row that it may take. It stays free only if no row is left for it.
+  // As settle_rows, by columns. A column stays free only if it may take no row.
   void settle_columns() {
     for (Vertex column = 0; column < num_columns_; ++column) {
       pairs_.any_of_column(column, rows_.row(OPEN), [&](Vertex row) {
@@ -152,12 +152,12 @@ class FirstAssignment {
     }
   }
 
-  // Sets of columns: not settled; of these the free ones; those whose mates a path has not reached from its begin.
+  // Sets of columns: not settled; free and not settled; the mate has not been reached from the begin of a path; may stay free.
   enum ColumnSet : Vertex { OPEN_COLUMNS, FREE, NOT_AHEAD, MAY_LEAVE, NUM_COLUMN_SETS };
-  // Sets of rows: not settled; those from which no path to its end is known; those with a free column.
+  // Sets of rows: not settled; no path from the row to the end of a path is known; the row has a free column.
   enum RowSet : Vertex { OPEN, NOT_BEHIND, HAS_FREE, NUM_ROW_SETS };
 
-  // A list of vertices that were found, in their order, and which of them have been gone on from.
+  // Vertices in the order in which they were found. The search has gone on from the first `done` of them.
   struct Found {
     ShortVector<Vertex> vertices;
     std::size_t done = 0;
@@ -180,7 +180,7 @@ class FirstAssignment {
     mates_[column] = row;
     columns_.set(NOT_AHEAD, column);
   }
-  // Of a free column: it is free no more.
+  // Takes a column from the free ones.
   void hold(Vertex column) {
     columns_.clear(FREE, column);
     pairs_.any_of_column(column, rows_.row(HAS_FREE), [&](Vertex row) {
@@ -218,7 +218,7 @@ class FirstAssignment {
     return vertex == free() ? may_leave(row) : pairs_.has(vertex, row_match_[row]);
   }
 
-  // Whether an assignment along pairs that are not settled has this one. Then it becomes the present assignment.
+  // Whether the row may take the column, along pairs that are not settled. If so, the assignment becomes one in which it does.
   bool takes(Vertex row, Vertex column) {
     if (!find_path(mates_[column], row)) return false;
     forget();
@@ -244,7 +244,7 @@ class FirstAssignment {
     return found;
   }
 
-  // Writes the path. An end that was searched from before has no path to what was found there in vain.
+  // Writes the path. From an end that was searched before, no path leads to what was found from other ends in vain.
   bool find_path(Vertex begin, Vertex end) {
     Vertex middle = is_behind(begin) ? begin : is_ahead(end) ? end : NONE;
     if (middle == NONE) middle = search(begin, end);

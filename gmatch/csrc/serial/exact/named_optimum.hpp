@@ -1,9 +1,9 @@
-// named_optimum.hpp: of several cheapest assignments the one that a rule names, on one core; see gmatch/assignment/ties.py.
+// named_optimum.hpp: the one of several cheapest assignments that a rule names, on one core; see gmatch/assignment/ties.py.
 //
-// Input are an assignment and pairs along which all assignments are cheapest, such as the pairs that exact duals make tight.
+// The input is an assignment, and pairs along which all assignments are cheapest, such as the pairs that exact duals make tight.
 // Other assignments differ from it along cycles: rows are vertices, with an edge from each to the mates of its columns, and
 // all free rows and columns are one more vertex. So only pairs on cycles matter (strong components: Tarjan 1972), and the
-// present pairs of their rows. Along these pairs the first assignment is the one (first_assignment.hpp).
+// present pairs of their rows. The rule names the first assignment along these pairs (first_assignment.hpp).
 #pragma once
 #include <algorithm>
 #include <utility>

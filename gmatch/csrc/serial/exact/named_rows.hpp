@@ -1,8 +1,8 @@
-// named_rows.hpp: of several cheapest assignments of dense costs the one that a rule names; see gmatch/assignment/ties.py.
+// named_rows.hpp: the one of several cheapest assignments of dense costs that a rule names; see gmatch/assignment/ties.py.
 //
 // Pairs that tie are bits of rows (tied_rows.hpp). If duals of floats are rounded, each component of them is first solved by the
-// exact slacks of its pairs, in a matrix if that is faster than lists, and the pairs of exactly cheapest assignments remain. Of
-// their assignments the first one is taken (first_assignment.hpp).
+// exact slacks of its pairs, in a matrix if that is faster than lists, and the pairs of exactly cheapest assignments remain. The
+// first assignment along these pairs is taken (first_assignment.hpp).
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -87,9 +87,9 @@ class NamedRows {
     return size >= rows * columns / DENSE_SHARE && columns >= static_cast<Count>(place_.size()) / DENSE_SHARE;
   }
 
-  // Writes the exact slacks of a component in the largest unit of which all are multiples, FORBIDDEN for pairs that do not tie,
-  // and the most that one may be. What a column costs that stays free is no cost of its pairs. False if floats do not hold all
-  // sums of them.
+  // Writes the exact slacks of a component in the largest unit of which all are multiples, and FORBIDDEN for pairs that do not
+  // tie. `most` becomes a bound of their magnitudes. What it costs that a column stays free is subtracted from the slacks of its
+  // pairs. False if floats do not hold all sums of slacks.
   template <class Costs>
   bool write_slacks(Costs& costs, const TiedRows::Component& component, LineVector<double>& slacks, double& most) const {
     constexpr double EXACT = 0x1p53;  // floats hold all whole numbers below
@@ -258,7 +258,7 @@ class NearRows {
   Dual v(Vertex column) const { return column < num_columns_ ? result_.v[column] : Dual{0}; }
 
   static constexpr bool ARE_DENSE = !AreListed<Rows>::value;
-  // After find: the most units in 1 by which no slack of a near pair is 2^51 or more.
+  // After find: the number of units in 1 for the smallest unit in which no slack of a near pair is 2^51 or more.
   double smallest_units() const { return std::exp2(50 - std::ilogb(reach_ + 2 * rounding_)); }
   // The exact slacks of the columns and ways out of a row whose bits are set: see SlackScan.
   bool write_slacks(Vertex row, const Marks* near, double per_unit, double forbidden, double* to, Marks& bits) {
@@ -268,7 +268,7 @@ class NearRows {
     if (!has_limit() || !tied_.pairs().has(row, num_columns_ + row)) return true;
     return Scan::write(limit_, u(row), 0, per_unit, to[num_columns_ + row], bits);
   }
-  // What it costs that a column stays free, in the same way.
+  // As write_slacks, for what it costs that a column stays free.
   bool write_leaving(Vertex column, double per_unit, double& to, Marks& bits) const {
     return SlackScan<typename Rows::Entry, Rows::Scan::IS_NEGATED>::write(0, 0, v(column), per_unit, to, bits);
   }
@@ -349,7 +349,7 @@ class NearRows {
     poll_.spend(num_columns_);
     Marks *const near = tied_.of_row(row), *const tight = tight_.row(IS_INTEGER ? 0 : row);
     Dual least = 0;
-    // Else no near pair is above the limit.
+    // If it is false, no near pair is above the limit.
     const bool may_be_above = has_limit() && limit_ - u(row) <= 2 * (reach_ + rounding_);
     const auto remove_if_above = [&](const auto& cost_of) {
       if (!may_be_above) return;

@@ -47,7 +47,7 @@ struct SlackScan {
     return run_in_lanes<Write>(row.num_columns * sizeof(double), row, near, per_unit, forbidden, to, &bits);
   }
 
-  // The same of one pair.
+  // As above, for one pair.
   static bool write(double cost, double u, double v, double per_unit, double& to, Marks& bits) {
     const Slack<1> slack(cost, u, v, per_unit);
     to = slack.units;
@@ -112,7 +112,7 @@ struct SlackScan {
     }
   };
 
-  // The exact slack of a pair is a sum of three numbers (Knuth's TwoSum, twice). In units all of them must be whole.
+  // The exact slack of a pair is a sum of three numbers (Knuth's TwoSum, twice). All three must be whole numbers of units.
   template <int LANES>
   struct Slack {
     Lanes<double, LANES> units, off;  // `off` is not 0 if a number is not whole
@@ -126,7 +126,7 @@ struct SlackScan {
       add((less_u - (slack - back_v)) - (v + back_v), per_unit);
     }
     ALWAYS_INLINE void add(const Lanes<double, LANES>& number, double per_unit) {
-      constexpr double ROUNDS = 0x1.8p52;  // a sum with it has no bits after the point
+      constexpr double ROUNDS = 0x1.8p52;  // a sum with this number is whole
       const Lanes<double, LANES> whole = (number * per_unit + ROUNDS) - ROUNDS;
       units += whole;
       off = whole * (1 / per_unit) == number ? off : all<double, LANES>(1);  // a product may be too small for a float
@@ -136,7 +136,7 @@ struct SlackScan {
   // The bits of whole magnitudes below 2^52.
   template <int LANES>
   static ALWAYS_INLINE Lanes<Word, LANES> magnitude_bits(const Lanes<double, LANES>& numbers) {
-    // 2^52 + a whole number has it as its last bits.
+    // The last bits of 2^52 + a whole number are that number.
     const Lanes<double, LANES> with_exponent = (numbers < 0 ? -numbers : numbers) + 0x1p52;
     Lanes<Word, LANES> words;
     __builtin_memcpy(&words, &with_exponent, sizeof words);

@@ -36,7 +36,7 @@ struct LeastWeights {
   }
 };
 
-// No sum of weights up to `most`, with rewards if there are any, is larger, nor of their duals.
+// A bound of all sums of weights up to `most`, with rewards if there are any, and of sums of their duals.
 inline double largest_sum(Count most, Vertex rows, bool has_rewards) {
   const double of_reward = has_rewards ? 2.0 * (rows + 1) : 1;
   return (most + 1.0) * of_reward * (32 + 8.0 * rows);

@@ -79,18 +79,18 @@ class ReservedPicks {
   void expect(const Vertex* rows, Vertex number) { picks_.source().expect(rows, number); }
 
  private:
-  // What is kept in reserve: on average 390 entries. With 130 Gaussian points of 512 coordinates read a fifth more rows:
-  // benchmarks/log/points.md, "Rows of many coordinates, several at a time".
+  // A reserve holds 390 entries on average. With reserves of 130 entries, Gaussian points of 512 coordinates read a fifth more
+  // rows: benchmarks/log/points.md, "Rows of many coordinates, several at a time".
   static constexpr PickDepth DEPTH{PickDepth::MOST_MINIMA, 200, 1024};
 
   struct Entry {
     Vertex column;
-    bool is_exact;  // else the cost is what the row holds, which may be a bound from below
+    bool is_exact;  // if not, the cost is what the row holds, which may be a bound from below
   };
   struct Reserve {
     std::vector<Entry> entries;
     std::vector<Dual> costs;
-    // Of all other entries; and the bound of the last pick.
+    // `bound` is of all other entries, `given` is of the last pick.
     Dual bound = std::numeric_limits<Dual>::lowest(), given = std::numeric_limits<Dual>::lowest();
     bool is_deep = false;  // the row is picked deeper than any reserve
   };
@@ -123,9 +123,9 @@ class ReservedPicks {
 
   RowPicks<Rows, Dual> picks_;
   std::vector<Reserve> reserves_;  // [num_rows]
-  std::vector<Dual> costs_, v_;    // of the reserve that is picked from
+  std::vector<Dual> costs_, v_;    // costs and v of the reserve that is picked from
   RowPicks<Spares, Dual> of_reserve_;
-  std::vector<Vertex> columns_;    // that were picked from it
+  std::vector<Vertex> columns_;    // the columns that were picked from it
   Reserve* reserve_ = nullptr;     // the one that was picked from last, if the last pick was from a reserve
 };
 
