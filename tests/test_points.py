@@ -232,7 +232,7 @@ def test_duals_far_from_a_limit_do_not_round_what_pairs_cost(d):
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_points_far_above_a_limit_do_not_round_what_pairs_cost(sign):
-    """If points may stay free, large costs would raise duals by roundings of theirs; -1: the search has y as its rows."""
+    """If points may stay free, large costs would make large duals, which are rounded. -1: y are the smaller cloud."""
     for seed in range(20):
         rng = np.random.default_rng(seed)
         y = rng.normal(size=(60, 16)) * np.exp(4 * rng.normal(size=(60, 1)))

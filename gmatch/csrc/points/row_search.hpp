@@ -111,8 +111,8 @@ class RowSearch {
     return !core.gives_up();
   }
 
-  // No pair above the limit is made, so none needs to cost far more. Costs far above would be large numbers that round duals. They
-  // are not cut off at the limit itself, where they would tie.
+  // No pair above the limit is made, so none needs to cost far more: large costs make duals large, which rounds them. At the
+  // limit itself they would tie with points that stay free.
   PointRows doubled_rows() const {
     if (!(limit_ < FAR)) return PointRows(costs_, FAR);
     PairCosts cut = costs_;
