@@ -1,5 +1,6 @@
 """Batches: every problem as if it were alone, for arrays, sequences and padding."""
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -80,6 +81,20 @@ def test_a_limit_far_above_all_costs_of_one_problem() -> None:
     cost = np.array([2.0, 1.0, 0.0, np.inf, 2.0]).reshape(5, 1, 1)
     batch = gmatch.lap(cost, cost_limit=2.5, certify=True)
     assert batch.cost.tolist() == [2, 1, 0, 0, 2]
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_limit_with_a_fraction_that_whole_costs_of_one_problem_do_not_reach(maximize: bool, device: str) -> None:
+    """The limit makes floats of the duals of all problems. Those of that problem alone would be whole."""
+    cost = np.array([[[1, 0], [2, 1]], [[5, 9], [3, 7]]]) * (-1 if maximize else 1)
+    limit = -2.5 if maximize else 2.5
+    batch = gmatch.lap(on(cost, device), cost_limit=limit, maximize=maximize, certify=True)
+    assert batch.u.dtype == np.float64
+    gmatch.verify(on(cost[0], device), batch[0])
+    gmatch.verify(gmatch.CostBatch(on(cost, device), cost_limit=limit, maximize=maximize), batch)
+    wrong = dataclasses.replace(batch[0], u=batch[0].u + 0.25)
+    with pytest.raises(gmatch.CertificateError):
+        gmatch.verify(on(cost[0], device), wrong)
 
 
 def test_padding_is_never_read(device: str) -> None:

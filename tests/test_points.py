@@ -230,6 +230,16 @@ def test_duals_far_from_a_limit_do_not_round_what_pairs_cost(d):
         check(PointCosts(x, y, cost_limit=[0.01, 0.2][seed % 2]), duals=(np.zeros(40), far))
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_points_far_above_a_limit_do_not_round_what_pairs_cost(sign):
+    """If points may stay free, large costs would make large duals, which are rounded. -1: y are the smaller cloud."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        y = rng.normal(size=(60, 16)) * np.exp(4 * rng.normal(size=(60, 1)))
+        clouds = rng.permutation(y)[:50], y
+        check(PointCosts(*clouds[::sign], cost_limit=2.0))
+
+
 @pytest.mark.parametrize("far", [1e3, 1e6, 1e9])
 def test_one_far_point_of_many_coordinates_takes_few_more_rows(far):
     x, y = np.random.default_rng(15).random((2, 1200, 16))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -10,6 +11,7 @@ import numpy as np
 
 from ..arrays import all_others, as_matrix, exact_sum, namespace
 from ..errors import CertificateError
+from ..foreign import EXACT_IN_FLOAT64
 from ..problems.dense import DenseCosts
 from ..problems.limits import blocks_of, minimised
 from ..result import Assignment, AssignmentCertificate, ExactDuals
@@ -127,13 +129,25 @@ def _tiered_part(
 
 
 def _costs_of(cost: Any, assignment: Assignment) -> DenseCosts:
-    if not isinstance(cost, DenseCosts):
+    if isinstance(cost, DenseCosts):
+        refuse_costs_of_others(cost, assignment)
+    else:
         array = _in_type_of(assignment, as_matrix(cost))
-        return DenseCosts(
+        cost = DenseCosts(
             array, maximize=assignment.maximize, cost_limit=assignment.cost_limit, forbid_nan=assignment.forbid_nan
         )
-    refuse_costs_of_others(cost, assignment)
-    return cost
+    return _with_duals_of(cost, assignment)
+
+
+def _with_duals_of(costs: DenseCosts, assignment: Assignment) -> DenseCosts:
+    """Whole costs for duals of floats: a batch has these where a limit with a fraction cuts off another problem."""
+    has_floats = getattr(assignment.u, "dtype", None) == np.float64 and isinstance(costs.cost_limit, float)
+    are_large = max(-costs.lowest, costs.highest) > EXACT_IN_FLOAT64
+    if costs.dual_type is np.float64 or not has_floats or are_large:
+        return costs
+    made = copy.copy(costs)  # the class is frozen
+    vars(made).update(array=costs.array.astype(np.float64), dual_type=np.float64, is_narrow=False)
+    return made
 
 
 def _in_type_of(assignment: Assignment, array: Any) -> Any:

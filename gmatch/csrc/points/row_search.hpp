@@ -10,6 +10,7 @@
 // If points may stay free, the steps after the first one take a doubled problem, which is square: see point_rows.hpp.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -110,7 +111,14 @@ class RowSearch {
     return !core.gives_up();
   }
 
-  PointRows doubled_rows() const { return PointRows(costs_, limit_ < FAR ? 2 * limit_ : FAR); }
+  // No pair above the limit is made, so none needs to cost far more: large costs make duals large, which rounds them. At the
+  // limit itself they would tie with points that stay free.
+  PointRows doubled_rows() const {
+    if (!(limit_ < FAR)) return PointRows(costs_, FAR);
+    PairCosts cut = costs_;
+    cut.limit = limit_ + std::abs(limit_);
+    return PointRows(cut, 2 * limit_);
+  }
 
   // Duals of the doubled problem: v of a copy of x is what v leaves this x.
   Vectors doubled_from(const double* v) {
