@@ -82,8 +82,9 @@ def test_who_begins_in_turns() -> None:
             for threads in (1, 3):
                 stats = gmatch.max_matching(graph, threads=threads, certify=True).stats
                 depth_first, phases = stats["depth_first"], stats["phases"]
-                seen = "never" if depth_first == 0 else "alone" if depth_first == phases else "trial"
-                assert seen == expected
+                assert (depth_first == 0) == (expected == "never")
+                if threads == 1:  # races decide how many phases several threads take
+                    assert (depth_first == phases) == (expected == "alone")
 
 
 @pytest.mark.parametrize("costs", [families.uniform(1000, 1), families.uniform_floats(1000)], ids=["int", "float"])
