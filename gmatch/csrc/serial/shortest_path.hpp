@@ -31,8 +31,9 @@
 // columns are equal. A row that has nothing cheaper leaves at once, and takes no column that others may want.
 //
 // With a limit on the costs each row has a way out, at the limit, for itself alone: a path may end there, and all columns may
-// stay free. A path ends there, too, if a free column is as far. So entries above the limit need not be cut off, and never count. In the end the rows that are out take columns
-// that are free, which cost the limit or more: so all rows are matched, at the least cost of the matrix that is cut off.
+// stay free. A path ends there, too, if a free column is as far. So entries above the limit need not be cut off, and never
+// count. In the end the rows that are out take columns that are free, which cost the limit or more: so all rows are matched, at
+// the least cost of the matrix that is cut off.
 //
 // A row whose tree reaches no free column can never be matched (Berge), whatever happens elsewhere. So the method stops.
 //
