@@ -94,3 +94,32 @@ def test_few_rows_are_left_to_the_search(costs: np.ndarray, device: str) -> None
     # Races decide how many rows are left: the least of five runs.
     left = [sum(gmatch.lap(costs, **options, certify=True).stats["augmentations_per_phase"]) for _ in range(5)]
     assert min(left) < 50
+
+
+def scans_of(cost: np.ndarray, **options: float) -> float:
+    """Passes over the matrix of one small call."""
+    result = gmatch.lap(cost, **options)
+    gmatch.verify(cost, result, strict=True)
+    return result.stats["rows_scanned"] / len(cost)
+
+
+@pytest.mark.parametrize("scale", [1, 8])
+def test_a_row_that_has_only_the_greatest_cost_leaves_at_once(scale: int) -> None:
+    """It takes no column that another row wants, so that nothing has to be searched for."""
+    rng = np.random.default_rng(1)
+    cost = np.ones((60, 60))
+    cost[np.arange(0, 60, 2), rng.permutation(60)[:30]] = rng.random(30)
+    assert scans_of(cost if scale == 1 else np.floor(scale * cost)) < 1.05
+
+
+def test_a_path_ends_at_a_limit_that_is_as_near_as_a_column() -> None:
+    decimals = [np.random.default_rng(seed).random((60, 60)).round(1) for seed in range(10)]
+    assert np.mean([scans_of(cost, cost_limit=0.0) for cost in decimals]) < 1.5
+    assert scans_of(1.0 - (np.arange(40)[:, None] % 13 == np.arange(40)), cost_limit=0.5) < 1.5
+
+
+def test_bids_of_few_rows_end_if_rows_only_displace_each_other() -> None:
+    """If columns have prices, most rows want the same few columns first."""
+    rng = np.random.default_rng(1)
+    scans = [scans_of(rng.random((50, 50)) + 10 * rng.random(50)) for _ in range(40)]
+    assert np.mean(scans) < 5.2

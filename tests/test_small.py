@@ -247,3 +247,16 @@ def test_wrong_arguments_are_named_as_of_lap() -> None:
             gmatch.lap(*arguments, **options)
     with pytest.raises(TypeError, match="cannot create"):
         type(gmatch.lap)()
+
+
+@pytest.mark.parametrize("place", [0, 1, 19, 255, 256, 399])
+def test_one_entry_that_is_not_whole_is_not_rounded(place: int) -> None:
+    """Whole numbers are copied in blocks. The least and the greatest cost are whole."""
+    rng = np.random.default_rng(place)
+    cost = rng.integers(1, 9, (20, 20)).astype(float)
+    cost[(place + 1) % 20, :2] = 0, 9
+    cost.flat[place] = 0.25
+    for entries in (cost, cost.T.copy().T, np.tile(cost, 2)[:, :20]):
+        found = gmatch.lap(entries)
+        gmatch.verify(entries, found, strict=True)
+        assert found.cost == cost[linear_sum_assignment(cost)].sum()

@@ -86,7 +86,7 @@ class PlainSolver {
   Vertex solve_or_divide(const DenseCosts<Cost>& costs, const DenseCosts<Solved>& solved, ShortestPathOptions<Dual> options,
                          Dual largest) {
     const bool may_divide = !is_exact_ && !call_.deterministic && !has_limit(costs) &&
-                            TwoParts<Cost>::may_be(costs, range_.highest);
+                            TwoParts<Cost>::may_be(costs, range_.lowest, range_.highest);
     if (may_divide) options.most_for_a_row = std::nextafter(largest, 0);
     const Vertex size = solve_as_stored(solved, options, result_, counted_);
     if (size != NONE) return size;

@@ -16,11 +16,15 @@ double largest_magnitude(const Dual* numbers, Vertex length) {
   // Four at a time, for each waits for the one before it.
   constexpr Vertex CHAINS = 4;
   double largest[CHAINS] = {};
-  for (Vertex begin = 0; begin < length; begin += CHAINS) {
-    for (Vertex k = 0; k < CHAINS && begin + k < length; ++k) {
-      largest[k] = std::max(largest[k], std::abs(static_cast<double>(numbers[begin + k])));
-    }
+  const auto add = [&](Vertex k, Dual number) {
+    const double magnitude = std::abs(static_cast<double>(number));
+    largest[k] = magnitude > largest[k] ? magnitude : largest[k];
+  };
+  Vertex begin = 0;
+  for (; begin + CHAINS <= length; begin += CHAINS) {
+    for (Vertex k = 0; k < CHAINS; ++k) add(k, numbers[begin + k]);
   }
+  for (; begin < length; ++begin) add(0, numbers[begin]);
   return std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
 }
 
@@ -36,8 +40,11 @@ template <class CostOf>
 double hiding_if_negative_within(Vertex rows, double largest_dual, double lowest, const CostOf& cost_of) {
   const double hidden = largest_dual / (HIDES * (rows + 1.0));
   const auto magnitude_of = [&](Vertex row) { return std::abs(static_cast<double>(cost_of(row))); };
+  Vertex first = 0;
+  while (first < rows && magnitude_of(first) >= hidden) ++first;
+  if (first == rows) return 0;  // most often
   Count num_hidden = 0, num_nothing = 0;
-  for (Vertex row = 0; row < rows; ++row) {
+  for (Vertex row = first; row < rows; ++row) {
     const double magnitude = magnitude_of(row);
     num_nothing += magnitude == 0;
     num_hidden += magnitude < hidden && magnitude > 0;

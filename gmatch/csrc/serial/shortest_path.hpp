@@ -28,11 +28,12 @@
 // If most pairs of a square matrix have the greatest cost, as distances that are cut off have, this cost serves as a limit. It
 // cuts nothing off, so the answer is the same. It is used if the reduction of columns has left many rows free, or if a sample of
 // rows shows that it would: some of these rows will need a pair of that cost, and searches for it are short only if v of all free
-// columns are equal.
+// columns are equal. A row that has nothing cheaper leaves at once, and takes no column that others may want.
 //
 // With a limit on the costs each row has a way out, at the limit, for itself alone: a path may end there, and all columns may
-// stay free. So entries above the limit need not be cut off, and never count. In the end the rows that are out take columns
-// that are free, which cost the limit or more: so all rows are matched, at the least cost of the matrix that is cut off.
+// stay free. A path ends there, too, if a free column is as far. So entries above the limit need not be cut off, and never
+// count. In the end the rows that are out take columns that are free, which cost the limit or more: so all rows are matched, at
+// the least cost of the matrix that is cut off.
 //
 // A row whose tree reaches no free column can never be matched (Berge), whatever happens elsewhere. So the method stops.
 //
@@ -40,6 +41,7 @@
 // address is, and all loops end: a search decides about each row and each column once.
 #pragma once
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <memory>
@@ -101,7 +103,8 @@ bool mostly_costs(const Costs& costs, Vertex size, Cost cost) {
   int others = 0;
   for (int k = 0; k < PAIRS && others <= PAIRS / 4; ++k) {
     const auto row = static_cast<Vertex>(Count{size} * k / PAIRS);
-    others += costs.at(row, static_cast<Vertex>(k * SCATTER % size)) != cost;
+    const Count share = k * SCATTER;  // of 2^32
+    others += costs.at(row, static_cast<Vertex>(share * size >> 32)) != cost;
   }
   return others <= PAIRS / 4;
 }
@@ -121,10 +124,13 @@ class ShortestPathSolver {
         counters_(counters),
         width_(rows_.width()) {
     set_way_out(limit < beyond_all(Dual{}) ? static_cast<Work>(limit) : FAR);
-    Workspace size(nullptr);
-    carve(size);
-    Workspace workspace(memory_.take(static_cast<std::size_t>(size.used())));
-    carve(workspace);
+    Workspace near(memory_.near());
+    carve(near);
+    char* const memory = memory_.take(static_cast<std::size_t>(near.used()));
+    if (memory != memory_.near()) {
+      Workspace far(memory);
+      carve(far);
+    }
     mask_what_is_no_column();
   }
 
@@ -167,8 +173,8 @@ class ShortestPathSolver {
   // cost less than the paths that they save, which are longer in large problems. A second sweep, as in the paper, costs more.
   // See "`jv` bids in one sweep, not two" in benchmarks/log/shortest_paths.md. Headings without a file are in this log.
   Count bids_per_row() const { return num_columns_ < 150 ? 1 : 2; }
-  // Four times for each num_rows bids it looks whether bids match rows, unless there are few rows. See "Bids end if rows only
-  // displace each other" in benchmarks/log/core_host.md.
+  // About four times for each num_rows bids it looks whether bids match rows. See "Bids end if rows only displace each other" in
+  // benchmarks/log/core_host.md, and "Bids of few rows end, too" in benchmarks/log/small_calls.md.
   static constexpr Vertex LOOKS_PER_ROW = 4;
   // The end of a path that is no column.
   static constexpr Vertex WAY_OUT = NONE - 1;
@@ -267,9 +273,14 @@ class ShortestPathSolver {
   }
   Vertex solve_by_ways_out() {
     set_way_out(static_cast<Work>(options_.greatest_cost));
+    most_ = next_below(way_out_);
     start_from_zero();
     reduce_augmenting_rows();
     return solve_from_start();
+  }
+  static Work next_below(Work number) {
+    if constexpr (std::numeric_limits<Work>::is_integer) return number - 1;
+    else return std::nextafter(number, -FAR);
   }
   void set_way_out(Work cost) {
     has_ways_out_ = cost < FAR;
@@ -303,7 +314,10 @@ class ShortestPathSolver {
     col_match_[column] = row;
     take(column);
   }
-  void take(Vertex column) { is_free_[column / Scan::WORD] &= ~(Word{1} << column % Scan::WORD); }
+  void take(Vertex column) {
+    const auto place = static_cast<unsigned>(column);  // without a sign, a division by WORD is a shift
+    is_free_[place / Scan::WORD] &= ~(Word{1} << place % Scan::WORD);
+  }
   void mask_what_is_no_column() { std::fill(v_ + num_columns_, v_ + width_, MASKED); }
   void lower(Vertex column, Work amount) {
     v_[column] -= amount;
@@ -388,7 +402,7 @@ class ShortestPathSolver {
       note_least(least.of[k]);
     }
   }
-  void note_least(Work least) { lacks_pair_ = lacks_pair_ || least > most_; }
+  void note_least(Work least) { lacks_pair_ |= least > most_; }
 
   // Takes minima of the costs, or of costs less the least of each row. Counts for each row the columns with their minimum in it.
   void reduce_columns(bool by_rows) {
@@ -499,7 +513,7 @@ class ShortestPathSolver {
     const std::size_t end = free_rows_.size;
     std::size_t next = 0, kept = 0;  // free_rows_ has the rows that wait at [0, kept), those to do at [next, end)
     std::size_t free_before = end;   // when it last looked
-    const Count most = bids_per_row() * num_rows_, between = num_rows_ < FEW_ROWS ? most : num_rows_ / LOOKS_PER_ROW;
+    const Count most = bids_per_row() * num_rows_, between = num_rows_ / LOOKS_PER_ROW + 1;
     for (Count bids = most, until_look = between; next < end && bids > 0; --bids, --until_look) {
       if (until_look == 0) {
         const std::size_t free_now = end - next + kept;
@@ -567,7 +581,7 @@ class ShortestPathSolver {
       if (least <= level_ || scanned == tree_.size) {
         const Work before = level_;
         level_ = std::max(least, level_);  // rounding must not turn Dijkstra back
-        if (out_distance_ < level_) {
+        if (out_distance_ <= level_ && out_distance_ < FAR) {
           level_ = std::max(out_distance_, before);
           return WAY_OUT;
         }

@@ -2,7 +2,6 @@
 // copy.
 #pragma once
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -39,11 +38,14 @@ bool reads_as_stored([[maybe_unused]] const DenseCosts<Stored>& costs,
   return true;
 }
 
-// Whether it is worth looking at all entries. Most costs that are not all whole begin with an entry that is not, or with a
-// forbidden pair.
-template <class Cost>
-bool begins_whole(const DenseCosts<Cost>& costs) {
-  return costs.num_rows > 0 && costs.entry(0, 0) == std::floor(costs.entry(0, 0)) && costs.at(0, 0) < costs.infinite();
+// Whether it is worth looking at all entries. Of most costs that are not all whole the least is not, or the greatest, or the
+// first entry; or this one is forbidden. All lie within the bits of Count.
+template <class Cost, class Dual>
+bool may_be_whole(const DenseCosts<Cost>& costs, const ShortestPathOptions<Dual>& options) {
+  const auto is_whole = [](Dual number) { return number == static_cast<Dual>(static_cast<Count>(number)); };
+  if (costs.num_rows == 0 || !is_whole(options.least_cost) || !is_whole(options.greatest_cost)) return false;
+  const auto first = static_cast<Dual>(costs.at(0, 0));
+  return options.least_cost <= first && first <= options.greatest_cost && is_whole(first);
 }
 
 template <class Stored>
@@ -86,9 +88,11 @@ std::optional<Vertex> solve_if_whole(const DenseCosts<Stored>& costs,
     constexpr Count MOST_COPIED = 1 << 22;
     const Count entries = static_cast<Count>(costs.num_rows) * costs.num_columns;
     const bool has_room = is_enough<int>(options) && options.greatest_cost - options.least_cost <= Distance<int>::MAX_RANGE / 2;
-    if (costs.limit < costs.infinite() || entries > MOST_COPIED || !has_room || !begins_whole(costs)) return std::nullopt;
-    const std::unique_ptr<int[]> copies(new int[entries]);
-    if (copy_whole(costs, copies.get())) return solve_copied(costs, copies.get(), options, result, counters);
+    if (costs.limit < costs.infinite() || entries > MOST_COPIED || !has_room) return std::nullopt;
+    if (!may_be_whole(costs, options)) return std::nullopt;
+    LineMemory memory;
+    int* const copies = reinterpret_cast<int*>(memory.take(entries * sizeof(int)));
+    if (copy_whole(costs, copies)) return solve_copied(costs, copies, options, result, counters);
   }
   return std::nullopt;
 }

@@ -19,9 +19,9 @@ class LoweredCosts {
     return std::ldexp(1, std::ilogb(ROOM * (rows + 1.0) * largest_rest) + 1);
   }
 
-  // False if a dual of the largest magnitude holds something of the rests. Most often the very first entry tells. Also false if
-  // there are no rests and sums of the costs are finite.
-  // Finite costs of the minimisation form lie from `lowest` to `highest`; there is no limit.
+  // False if a dual of the largest magnitude holds something of the rests. Most often the least or the greatest cost tells. Also
+  // false if there are no rests and sums of the costs are finite.
+  // Finite costs of the minimisation form lie from `lowest` to `highest`, which are two of them; there is no limit.
   template <class Cost>
   bool lower(const DenseCosts<Cost>& costs, double lowest, double highest) {
     rows_ = costs.num_rows;
@@ -29,13 +29,15 @@ class LoweredCosts {
     lowest_ = lowest;
     highest_ = highest;
     value_ = std::max(-lowest, highest);
+    const auto rest_of = [&](double cost) { return std::abs(TierScan::rest_beside_largest(cost, value_)); };
     // Costs that are all one number have no rests. Other rests are most often found in the first row.
-    double largest = 0;
+    double largest = std::max(rest_of(lowest), rest_of(highest));
+    if (holds(largest)) return false;
     for (Vertex row = 0; row < rows_ && largest == 0 && lowest < highest; ++row) {
       for (Vertex j = 0; j < columns_; ++j) {
         const double cost = static_cast<double>(costs.at(row, j));
         if (!(std::abs(cost) <= value_)) continue;  // forbidden
-        largest = std::max(largest, std::abs(TierScan::rest_beside_largest(cost, value_)));
+        largest = std::max(largest, rest_of(cost));
         if (holds(largest)) return false;
       }
     }

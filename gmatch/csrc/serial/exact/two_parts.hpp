@@ -36,16 +36,19 @@ struct LessScan {
     using Vector = Lanes<double, LANES>;
     const Vector zero = all<double, LANES>(0), far = all<double, LANES>(Distance<double>::FAR);
     Vector largest = zero;
+    const auto look = [&](const Entry* from) __attribute__((always_inline)) {
+      const Vector entry = load_as<double, LANES>(from), cost = NEGATED ? -entry : entry;
+      const auto hit = cost < number;
+      const Vector small = hit ? cost : zero, others = cost > number ? far : small;
+      largest = greater(largest, greater(others, -others));
+      return hit;
+    };
     for (Vertex begin = 0; begin < width; begin += WORD) {
       Lanes<Word, LANES> hits = all<Word, LANES>(0);
-      for (Vertex j = begin; j < begin + WORD && j < width; j += LANES) {
-        const Vertex at = j + LANES <= width ? j : width - LANES;
-        const Vector entry = load_as<double, LANES>(entries + at), cost = NEGATED ? -entry : entry;
-        const auto hit = cost < number;
-        hits |= bits_of<Word, LANES>(hit, j - begin) >> (j - at);
-        const Vector small = hit ? cost : zero, others = cost > number ? far : small;
-        largest = greater(largest, others < zero ? -others : others);
-      }
+      Vertex j = begin;
+      for (; j < begin + WORD && j + LANES <= width; j += LANES) hits |= bits_of<Word, LANES>(look(entries + j), j - begin);
+      const Vertex last = width - LANES;
+      if (j < begin + WORD && j < width) hits |= bits_of<Word, LANES>(look(entries + last), j - begin) >> (j - last);
       less[begin / WORD] = any_of<LANES>(hits);
     }
     return -least_of<LANES>(-largest);
@@ -73,10 +76,10 @@ class TwoParts {
     for (Vertex** const part : {&col_match_, &before_, &columns_, &place_}) *part = std::exchange(next, next + costs.num_columns);
   }
 
-  // Whether the number may stand for "not". Most often the first cost tells that the number leaves no room for it.
-  static bool may_be(const DenseCosts<Cost>& costs, double number) {
-    const double first = static_cast<double>(costs.at(0, 0));
-    return !(first < number) || leaves_room(number, costs.num_rows, std::abs(first));
+  // Whether the number may stand for "not". Most often the least cost or the first tells that the number leaves no room for it.
+  static bool may_be(const DenseCosts<Cost>& costs, double least, double number) {
+    const auto has_room = [=](double cost) { return !(cost < number) || leaves_room(number, costs.num_rows, std::abs(cost)); };
+    return has_room(least) && has_room(static_cast<double>(costs.at(0, 0)));
   }
 
   // Whether the number stands for "not", and some rows must use it.
@@ -161,6 +164,7 @@ class TwoParts {
   bool match_all() {
     list_.reserve(costs_.num_rows);
     Vertices left(&memory_);
+    left.reserve(costs_.num_rows);
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
       if (!take_free_column(row)) left.push_back(row);
     }
@@ -294,6 +298,7 @@ class TwoParts {
     Tier tier{number_, ShortVector<double>(costs_.num_rows, &memory_), ShortVector<double>(costs_.num_columns, &memory_)};
     std::copy(is_crowded_.begin(), is_crowded_.end(), tier.rows.begin());
     for (Vertex k = 0; k < num_reached_; ++k) tier.columns[columns_[k]] = -1;
+    tiers_.reserve(1);
     tiers_.push_back(std::move(tier));
   }
 

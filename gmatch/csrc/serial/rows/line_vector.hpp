@@ -57,6 +57,7 @@ class LineMemory {
   LineMemory(const LineMemory&) = delete;
   LineMemory& operator=(const LineMemory&) = delete;
 
+  char* near() { return near_; }
   char* take(std::size_t bytes) {
     if (bytes <= sizeof(near_)) return near_;
     far_.resize(bytes);

@@ -79,9 +79,13 @@ auto with_rows_side_by_side(const DenseCosts<Stored>& costs, int threads, const 
   return function(side_by_side);
 }
 
-// Copies all entries, row by row. Returns false if one is no whole number of few bits. Entries of a row lie side by side.
+// Copies all entries. Returns false if one is no whole number of few bits. Entries of a row lie side by side. Rows that follow
+// one another are one long row.
 template <class Cost>
 bool copy_whole(const DenseCosts<Cost>& costs, int* to) {
+  if (costs.row_stride == costs.num_columns) {
+    return WholeScan<Cost>::copy(costs.place(0, 0), Count{costs.num_rows} * costs.num_columns, to);
+  }
   for (Vertex row = 0; row < costs.num_rows; ++row, to += costs.num_columns) {
     if (!WholeScan<Cost>::copy(costs.place(row, 0), costs.num_columns, to)) return false;
   }
