@@ -1,6 +1,6 @@
 """The compiled extension: csrc/bindings/module.cpp and its parts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 # Fixed, and for each pair, each row and each column.
@@ -62,6 +62,7 @@ def inspect(offsets: Any, columns: Any, num_columns: int, threads: int) -> tuple
 def match_workspace_size(
     forest: int, start: int, num_rows: int, num_columns: int, num_edges: int, offset: str, column: str
 ) -> int: ...
+def thread_count(processors: Callable[[], Collection[int]], asked: int | None, work: int) -> int: ...
 def inspect_costs(costs: Any, stored: str, threads: int) -> tuple[Any, Any, bool, bool, bool]: ...
 def assign_in_tiers(
     costs: Any, stored: str, maximize: bool, limit: float | None, lowest: float, highest: float, row_match: Any,

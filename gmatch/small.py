@@ -12,7 +12,8 @@ from scipy.sparse import coo_array, coo_matrix, csc_array, csc_matrix, csr_array
 
 from . import _native
 from .arrays import widened
-from .backends.cpu import MAX_THREADS, counters_by_name, exact_duals
+from .backends.cpu import counters_by_name, exact_duals
+from .devices.cpu import MAX_THREADS
 from .errors import InvalidInput
 from .layouts import REPORT, Arrays, numbers_of
 from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON

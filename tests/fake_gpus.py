@@ -30,8 +30,8 @@ class FakeReader:
     """Programs of the host look at arrays of a GPU."""
 
     @staticmethod
-    def inspect_costs(array):
-        return reader_of_host.inspect_costs(array.get())
+    def inspect_costs(array, threads=None):
+        return reader_of_host.inspect_costs(array.get(), threads)
 
     @staticmethod
     def inspect(indptr, indices, columns):

@@ -442,6 +442,21 @@ static void check_equal_rows(std::mt19937& random, Vertex rows, Vertex group) {
   check_core(costs, cost_by_shortest_paths(costs));
 }
 
+// Enough rows for three threads that bid at once, and distances, for which rows are priced again.
+static void check_bids_of_threads(std::mt19937& random) {
+  constexpr Vertex ROWS = 1500;
+  std::vector<int> places(4 * ROWS), entries(static_cast<std::size_t>(ROWS) * ROWS);
+  for (int& place : places) place = static_cast<int>(random() % 500);
+  for (Vertex row = 0; row < ROWS; ++row) {
+    for (Vertex column = 0; column < ROWS; ++column) {
+      const int *a = &places[4 * row], *b = &places[4 * column + 2];
+      entries[static_cast<std::size_t>(row) * ROWS + column] = std::abs(a[0] - b[0]) + std::abs(a[1] - b[1]);
+    }
+  }
+  const Costs costs{ROWS, ROWS, entries.data(), ROWS, 1, false, Costs::infinite()};
+  expect(cost_by_shortest_paths(costs), cost_by_priced_rows(costs, 8), costs, "priced rows", 8);
+}
+
 // The entries of a matrix, except the ones that are left out.
 struct SparseMatrix {
   Vertex rows, columns;
@@ -567,7 +582,8 @@ int main() {
     check_equal_rows(random, 240, group);
     ++matrices;
   }
-  std::printf("%d matrices, no race, every cost right\n", matrices);
+  check_bids_of_threads(random);
+  std::printf("%d matrices, no race, every cost right\n", matrices + 1);
   int sparse_matrices = 0;
   for (const int largest : {0, 2, 10, 1000}) {
     for (const int rows : {1, 5, 40, 150}) {

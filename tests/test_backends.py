@@ -4,6 +4,7 @@ import ctypes
 import subprocess
 import sys
 import threading
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,11 +13,12 @@ import scipy.sparse as sp
 from conftest import GPU
 
 import gmatch
-from gmatch import cuda
+from gmatch import _native, cuda
 from gmatch.backends import cpu, gpu
 from gmatch.cardinality.matching import Start
+from gmatch.devices import cpu as host
 from gmatch.devices import gpu as reader
-from gmatch.devices.cpu import available_threads
+from gmatch.devices.cpu import available_threads, thread_count
 from gmatch.methods import ForestKind
 from gmatch.programs import launch
 from gmatch.programs.catalogue import CSRC, MATCH
@@ -116,9 +118,22 @@ def test_one_file_imports_cupy() -> None:
 
 
 def test_thread_count() -> None:
-    assert cpu.thread_count(None, 0) == 1
-    assert 1 <= cpu.thread_count(None, 64) <= available_threads()
-    assert cpu.thread_count(np.int64(3), 0) == 3
+    assert thread_count(None, 0) == 1
+    assert 1 <= thread_count(None, 64) <= available_threads()
+    assert thread_count(np.int64(3), 0) == 3
+
+
+@pytest.mark.parametrize("threads, wanted", [(None, 4), (1, 1), (7, 7)])
+def test_threads_that_check_costs(threads: int | None, wanted: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many as are asked for, or one for each 2**20 entries."""
+    started, check = [], _native.inspect_costs
+    monkeypatch.setattr(host, "thread_count", partial(_native.thread_count, partial(range, 16)))
+    monkeypatch.setattr(_native, "inspect_costs", lambda *told: started.append(told[-1]) or check(*told))
+    cost = np.zeros((2, 1 << 21))
+    cost[0, :2] = -1
+    gmatch.lap(cost, threads=threads)
+    gmatch.lap(sp.csr_array(np.ones((2, 2))), method="tree", threads=threads)
+    assert started == [wanted, threads or 1]
 
 
 def test_threads_that_match_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,7 +141,7 @@ def test_threads_that_match_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:
     for processors, entries, wanted in [
         (16, 1 << 17, 1), (16, 3 << 18, 1), (16, 1 << 20, 4), (16, 1 << 30, 16), (2, 1 << 24, 1), (2, 1 << 25, 2),
     ]:  # fmt: skip
-        monkeypatch.setattr(cpu, "processors", lambda processors=processors: range(processors))
+        monkeypatch.setattr(cpu, "thread_count", partial(_native.thread_count, partial(range, processors)))
         assert cpu.threads_of_graph(None, entries) == wanted
     assert cpu.threads_of_graph(3, 1) == 3
 

@@ -226,7 +226,7 @@ def test_maximize_is_one_truth(maximize: Any) -> None:
 @pytest.mark.parametrize("wrong", [(1.0, 2.0, True, False, False, False), (1.0, 2.0, False, False, True, False)])
 def test_costs_that_another_thread_changes(wrong: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
     """An entry that the check saw has changed when the error looks for it."""
-    monkeypatch.setattr("gmatch.devices.cpu.inspect_costs", lambda array: wrong)
+    monkeypatch.setattr("gmatch.devices.cpu.inspect_costs", lambda array, threads: wrong)
     with pytest.raises(InvalidInput, match="^cost must not be changed by another thread while it is read; it was, "):
         DenseCosts(np.ones((2, 2)))
 

@@ -321,7 +321,7 @@ def lap(
 
 def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostBatch | Costs:
     """What the costs are a problem of; they are checked, and refused beside options that are not for them."""
-    asked = Asked(options.maximize, options.cost_limit, options.forbid_nan)
+    asked = Asked(options.maximize, options.cost_limit, options.forbid_nan, options.threads)
     is_padded = options.sizes is not None or options.mask is not None
     if type(cost) is np.ndarray and not (options.device == "gpu" and is_too_large_for_gpu(cost)):
         # An array of no other library, and no file that is mapped.
@@ -344,7 +344,7 @@ def _problem_of(cost: Any, options: Options) -> PointCosts | WindowCosts | CostB
     if is_batch(cost) or is_padded:
         return _of_batch(cost, asked, options)
     if library_of(cost) == "networkx":
-        return costs_of_graph(cost, options.top_nodes, options.weight, **asked._asdict())
+        return costs_of_graph(cost, options.top_nodes, options.weight, **asked.of_costs())
     _refuse_options_of_graphs(cost, options)
     return costs_of_matrix(cost, asked)
 

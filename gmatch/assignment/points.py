@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ..backends.cpu import check_threads
 from ..backends.points import STEPS, assign_points
 from ..backends.protocol import Assigned
 from ..errors import InvalidInput
@@ -40,7 +39,6 @@ def lap_of_points(costs: PointCosts, options: Options) -> Assignment:
         )
     if options.device not in (None, "cpu"):
         raise InvalidInput(f"points are matched on the host; use device=None or 'cpu', not {options.device!r}")
-    check_threads(options.threads)
     initial, duals, gap = options.initial, options.duals, options.gap
     rows, columns = costs.shape
     turned = rows > columns

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
 
 from ..arrays import truth_of
+from ..devices.cpu import check_threads
 from ..errors import InvalidInput
 from .gap import gap_of
 
@@ -55,6 +56,8 @@ class Options(NamedTuple):
             self._refuse_what_scipy_lacks(on_ranks=False)
         if not isinstance(self.infeasible, str) or self.infeasible not in ("raise", "partial"):
             raise InvalidInput(f"infeasible must be 'raise' or 'partial'; got {self.infeasible!r}")
+        if self.threads is not None:
+            check_threads(self.threads)
         changed: dict[str, Any] = {
             name: truth_of(name, getattr(self, name)) for name in TRUTHS if type(getattr(self, name)) is not bool
         }

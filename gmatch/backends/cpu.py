@@ -10,8 +10,8 @@ import numpy as np
 
 from .. import _native
 from ..arrays import Device
-from ..devices.cpu import processors
-from ..errors import InvalidInput
+from ..devices.cpu import COSTS_PER_THREAD, thread_count
+from ..devices.cpu import check_threads as check_threads
 from ..layouts import BATCH_PROBLEM, REPORT, numbers_of
 from ..methods import (
     FEW_ROWS_ON_CPU,
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from ..problems.sparse import SparseCosts
 
 NAME: Device = "cpu"
-# More threads than this are refused: no host has them, and a mistaken number would use up its memory.
-MAX_THREADS = 1024
 # A graph gets one thread for each MATCHED_PER_THREAD entries, at most one for each processor. It gets one thread if
 # these are fewer than FEWEST_THREADS: two took up to 1.5 times as long as one on graphs of 2^20 rows. From MANY_ENTRIES
 # on it gets two or three, too (benchmarks/log/cardinality_host.md, "All processors of a host").
@@ -48,25 +46,8 @@ MATCHED_PER_THREAD, FEWEST_THREADS, MANY_ENTRIES = 1 << 18, 4, 1 << 25
 # Entries of a batch for each thread; csrc/bindings/small_batches.cpp has the number for small problems. See
 # benchmarks/log/small_calls.md, "Batches in one call of the extension". Other numbers were not measured.
 BATCH_ENTRIES_PER_THREAD = 1 << 16
-# Entries for each thread of a matrix that is read once, from one end to the other. Two threads gain a seventh at 2^22
-# entries (benchmarks/log/core_host.md, "Threads share the pass over the matrix"). Smaller matrices were not measured.
-COSTS_PER_THREAD = 1 << 20
 CORE_STEPS = tuple(numbers_of("CoreStep"))
 TIER_OUTCOMES = tuple(numbers_of("TierOutcome"))
-
-
-def check_threads(threads: int | None) -> None:
-    """Raises `InvalidInput` if `threads` is no number of threads."""
-    is_number = isinstance(threads, int | np.integer) and not isinstance(threads, bool)
-    if threads is not None and not (is_number and 1 <= threads <= MAX_THREADS):
-        raise InvalidInput(f"threads must be an integer from 1 to {MAX_THREADS}, or None; got {threads!r}")
-
-
-def thread_count(threads: int | None, work: int) -> int:
-    """The threads to start: as asked, or one for each unit of work, at most one for each processor."""
-    if threads is not None:
-        return int(threads)
-    return 1 if work < 2 else min(len(processors()), work)
 
 
 def reading_threads(threads: int | None, costs: int) -> int:

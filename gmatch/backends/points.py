@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _native
-from .cpu import thread_count
+from ..devices.cpu import thread_count
 from .protocol import Assigned
 
 if TYPE_CHECKING:

@@ -19,8 +19,11 @@ class Reader(Protocol):
     def inspect(self, indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
         """What the arrays of a graph hold: see `Inspection` in csrc/cardinality/sparse_rows.cuh."""
 
-    def inspect_costs(self, array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
-        """The lowest and the highest finite entry; whether there are NaN, +inf, -inf; whether all are surely whole."""
+    def inspect_costs(self, array: Any, threads: int | None = None) -> tuple[Any, Any, bool, bool, bool, bool]:
+        """The lowest and the highest finite entry; whether there are NaN, +inf, -inf; whether all are surely whole.
+
+        `threads` of the host look, or as many as it finds best.
+        """
 
     def has_duplicates(self, indptr: Any, indices: Any, columns: int) -> bool:
         """Whether a row may have two entries in one column."""

@@ -10,11 +10,17 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from ..errors import InvalidInput
 from ..types import stored_as
 
-# Entries for each thread that looks at all entries once. One thread looks at 2^24 entries in some 10 ms. Other numbers
-# were not measured.
+# More threads than this are refused: no host has them, and a mistaken number would use up its memory.
+MAX_THREADS = 1024
+# Entries of a graph for each thread that looks at all of them once. One thread looks at 2^24 in some 10 ms. Other
+# numbers were not measured.
 ENTRIES_PER_THREAD = 1 << 24
+# Entries for each thread of a matrix that is read once, from one end to the other. One thread checks 2^24 doubles in
+# 14.7 ms, 16 threads in 1.9 (benchmarks/log/core_host.md, "Where 16 threads spend a call").
+COSTS_PER_THREAD = 1 << 20
 
 
 # The processors that this process may use.
@@ -29,20 +35,27 @@ def available_threads() -> int:
     return len(processors())
 
 
-def threads_for(entries: int) -> int:
-    """The threads that look at `entries` entries: one for each ENTRIES_PER_THREAD, at most one for each processor."""
-    work = entries // ENTRIES_PER_THREAD
-    return 1 if work < 2 else min(len(processors()), work)
+def check_threads(threads: int | None) -> None:
+    """Raises `InvalidInput` if `threads` is no number of threads."""
+    is_number = isinstance(threads, int | np.integer) and not isinstance(threads, bool)
+    if threads is not None and not (is_number and 1 <= threads <= MAX_THREADS):
+        raise InvalidInput(f"threads must be an integer from 1 to {MAX_THREADS}, or None; got {threads!r}")
+
+
+# thread_count(threads, work): the threads to start, as asked, or one for each unit of work, at most one for each
+# processor.
+thread_count: Callable[[int | None, int], int] = partial(_native.thread_count, processors)
 
 
 def inspect(indptr: Any, indices: Any, columns: int) -> tuple[int, int, int, int]:
-    seen: tuple[int, int, int, int] = _native.inspect(indptr, indices, columns, threads_for(len(indices)))
+    team_size = thread_count(None, len(indices) // ENTRIES_PER_THREAD)
+    seen: tuple[int, int, int, int] = _native.inspect(indptr, indices, columns, team_size)
     return seen
 
 
-def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
+def inspect_costs(array: Any, threads: int | None = None) -> tuple[Any, Any, bool, bool, bool, bool]:
     bits, name = stored_as(array.dtype)
-    seen = _native.inspect_costs(array.view(bits), name, threads_for(array.size))
+    seen = _native.inspect_costs(array.view(bits), name, thread_count(threads, array.size // COSTS_PER_THREAD))
     return *seen, array.dtype.kind in "iu"
 
 

@@ -45,7 +45,7 @@ def lanes_for(entries: int, rows: int) -> int:
     return 32 if degree > 12 else 8 if degree > 4 else 4
 
 
-def inspect_costs(array: Any) -> tuple[Any, Any, bool, bool, bool, bool]:
+def inspect_costs(array: Any, threads: int | None = None) -> tuple[Any, Any, bool, bool, bool, bool]:
     """The lowest and the highest finite entry, whether there are NaN, +inf and -inf, and no fractions."""
     with array.device as device:
         kernel, _ = entry_points(INSPECT_COSTS, OF_COSTS, device.id, cost=c_type(array))

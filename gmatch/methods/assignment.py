@@ -103,11 +103,11 @@ class Core(AssignmentMethod):
     If the core cannot match all rows, or 16 passes were not enough, `Tree` goes on in the matrix, from the duals of the
     core. O(n**2 m) work at worst, O(n + m) memory beside the costs: 1 KB a row for costs of 4 bytes, 1.5 KB for 8.
 
-    On one thread of the host the core is solved by shortest paths, as `JV` solves sparse costs. A row is priced again
-    when a search reaches the entries that it left out (Volgenant 1996), so the end of the search is the proof. `JV`
-    takes over, and ``stats["gave_up"]`` says so, if rows tie too much or want the same columns, if rows and columns
-    are each other's best, if scales of rows differ, or if searches read too much of the matrix. It takes at most about
-    as much memory again as the costs, and 3 KB a row.
+    On one thread of the host the core is solved by an auction and by shortest paths, as `JV` solves sparse costs. A row
+    is priced again when its bid or a search reaches the entries that it left out (Volgenant 1996), so the end of the
+    search is the proof. `JV` takes over, and ``stats["gave_up"]`` says so, if rows tie too much or want the same
+    columns, if rows and columns are each other's best, if scales of rows differ, or if searches read too much of the
+    matrix. It takes at most about as much memory again as the costs, and 3 KB a row.
 
     Examples
     --------
@@ -125,7 +125,7 @@ class Core(AssignmentMethod):
 
 
 class SerialCore(Core):
-    """The core as ``"auto"`` runs it on the host: the threads share the pass over the matrix, and one searches.
+    """The core as ``"auto"`` runs it on the host: threads share the pass over the matrix and the auction.
 
     It begins as `JV`, in the matrix, if searches may be few and short: from given duals, and on one thread if columns
     may stay free. If these searches turn out to take long, the core goes on from their duals.

@@ -107,7 +107,7 @@ class CostBatch:
         return self.device == "gpu" and (self.dtype.kind == "f" or self.dtype == np.int64 and self.cost_limit is None)
 
     def _make(self, cost: Any, asked: Asked, sizes: Any, mask: Any) -> None:
-        maximize, cost_limit, forbid_nan = asked
+        maximize, cost_limit, forbid_nan = asked[:3]
         self.array: Any
         self.shapes: Any
         self.shape: tuple[int, int, int] = (0, 0, 0)

@@ -27,7 +27,7 @@ def costs_of(
     if type(cost) is np.ndarray:
         return DenseCosts.as_asked(cost, asked)
     if library_of(cost) == "networkx":
-        return costs_of_graph(cost, None, "weight", **asked._asdict())
+        return costs_of_graph(cost, None, "weight", **asked.of_costs())
     return costs_of_matrix(cost.as_dense() if isinstance(cost, PointCosts) else cost, asked)
 
 

@@ -42,16 +42,21 @@ def dual_type_of(number: np.dtype[Any]) -> DualType:
 
 
 class Asked(NamedTuple):
-    """The options of costs, under the names of `lap`."""
+    """The options of costs, under the names of `lap`, and the threads that may check the costs."""
 
     maximize: bool = False
     cost_limit: Any = None
     forbid_nan: bool = False
+    threads: int | None = None
 
     @classmethod
     def checked(cls, maximize: Any, cost_limit: Any, forbid_nan: Any) -> Asked:
         """The options, checked. The limit is checked later, together with the type of the costs."""
         return cls(truth_of("maximize", maximize), cost_limit, truth_of("forbid_nan", forbid_nan))
+
+    def of_costs(self) -> dict[str, Any]:
+        """The options that costs keep."""
+        return {"maximize": self.maximize, "cost_limit": self.cost_limit, "forbid_nan": self.forbid_nan}
 
 
 class Range(NamedTuple):
@@ -90,10 +95,10 @@ class Ranged:
 
         Returns the entries that programs read: in a type that holds the limit, with an infinity for NaN.
         """
-        maximize, cost_limit, forbid_nan = asked
+        maximize, cost_limit, forbid_nan, threads = asked
         if forbid_nan:
             array, forbid_nan = without_nan(array, maximize)
-        found = range_of(array, self.device, maximize)
+        found = range_of(array, self.device, maximize, threads)
         dtype, limit = number, None
         if cost_limit is not None:
             cost_limit = number_of(cost_limit, dtype, maximize)
@@ -173,11 +178,11 @@ def without_nan(array: Any, maximize: bool) -> tuple[Any, bool]:
     return array, True
 
 
-def range_of(array: Any, device: Device, maximize: bool) -> Range:
+def range_of(array: Any, device: Device, maximize: bool, threads: int | None = None) -> Range:
     """The range of the costs of an array. Raises `InvalidInput` if an entry is no cost."""
     if not array.size:
         return Range(0, 0, False, True)
-    lowest, highest, has_nan, has_plus_inf, has_minus_inf, whole = READERS[device].inspect_costs(array)
+    lowest, highest, has_nan, has_plus_inf, has_minus_inf, whole = READERS[device].inspect_costs(array, threads)
     if has_nan or (has_plus_inf if maximize else has_minus_inf):
         raise _what_is_wrong(array, device, has_nan, maximize)
     if lowest > highest:

@@ -135,7 +135,7 @@ class SparseCosts(Frozen, Ranged):
         return made
 
     def _take(self, matrix: Any, asked: Asked) -> None:
-        maximize, cost_limit, forbid_nan = asked
+        maximize, cost_limit, forbid_nan, threads = asked
         graph, data, by_columns = read_sparse(matrix)
         device, has_nan = graph.device, False
         arrays = _without_duplicates((graph.indptr, graph.indices[: graph.entries], data, graph.shape), device)
@@ -143,7 +143,7 @@ class SparseCosts(Frozen, Ranged):
         if forbid_nan:
             data, has_nan = without_nan(arrays[2], maximize)
             arrays = *arrays[:2], data, arrays[3]
-        lowest, highest = _range(arrays, by_columns, device, maximize)
+        lowest, highest = _range(arrays, by_columns, device, maximize, threads)
         dtype, limit = arrays[2].dtype, None
         if cost_limit is not None:
             cost_limit = number_of(cost_limit, dtype, maximize)
@@ -550,12 +550,14 @@ def _numbered_as(numbers: Any, values: Any, length: int) -> Any:
     return places
 
 
-def _range(arrays: _Matrix, by_columns: bool, device: Device, maximize: bool) -> tuple[int | float, int | float]:
+def _range(
+    arrays: _Matrix, by_columns: bool, device: Device, maximize: bool, threads: int | None
+) -> tuple[int | float, int | float]:
     """The range of the finite costs of the minimisation form."""
     indptr, indices, data, _ = arrays
     if not len(data):
         return 0, 0
-    lowest, highest, has_nan, has_plus_inf, has_minus_inf, _ = READERS[device].inspect_costs(data[None])
+    lowest, highest, has_nan, has_plus_inf, has_minus_inf, _ = READERS[device].inspect_costs(data[None], threads)
     if has_nan or (has_plus_inf if maximize else has_minus_inf):
         refused = math.inf if maximize else -math.inf
         found = ((data != data) if has_nan else (data == refused)).nonzero()[0]

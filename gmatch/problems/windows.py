@@ -463,7 +463,7 @@ def as_windows(cost: Any, asked: Asked, device: str | None = None) -> Any:
         return cost
     is_in_memory = type(cost) is np.ndarray or not _lies_elsewhere(cost)
     if not is_in_memory and _bytes_of(cost) > _memory() // 2 or device == "gpu" and is_too_large_for_gpu(cost):
-        return RowWindows(cost, **asked._asdict())
+        return RowWindows(cost, **asked.of_costs())
     if not is_in_memory and not hasattr(type(cost), "__array__"):
         return RowWindows(cost).rows_of(slice(0, cost.shape[0]))
     return cost

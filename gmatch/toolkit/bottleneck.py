@@ -12,8 +12,8 @@ from .. import _native
 from ..arrays import Device, all_others, beside, lower_at, mover_to, row_of_each_entry, truth_of
 from ..assignment.lap import lap
 from ..backends import backend_for, refuse_gpu
-from ..backends.cpu import check_threads
 from ..cardinality.matching import max_matching
+from ..devices.cpu import check_threads
 from ..errors import InvalidInput
 from ..problems.costs import costs_of
 from ..problems.dense import DenseCosts

@@ -14,7 +14,7 @@ import scipy.sparse
 
 from ..arrays import as_dense_array, to_host, truth_of
 from ..backends import refuse_gpu
-from ..backends.cpu import check_threads
+from ..devices.cpu import check_threads
 from ..errors import Infeasible, InvalidInput
 from ..foreign import EXACT_IN_FLOAT64
 from ..problems.costs import costs_of

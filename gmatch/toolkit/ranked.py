@@ -17,7 +17,7 @@ from .. import _native
 from ..arrays import exact_sums, row_of_each_entry, truth_of
 from ..assignment.lap import lap
 from ..backends import refuse_gpu
-from ..backends.cpu import check_threads, thread_count
+from ..devices.cpu import check_threads, thread_count
 from ..errors import InvalidInput
 from ..problems.batch import CostBatch, is_batch
 from ..problems.costs import costs_of

@@ -245,7 +245,8 @@ class LazyRows {
     pick(row);
   }
   void note_start(Count) {}
-  void note_auction() {}
+  template <class Counters>
+  bool hold_auction(Counters&, std::vector<double>&) { return false; }
   // If many pairs tie, rows would come to know most of them, one after the other.
   bool gives_up() const { return hits_asked_ > most_hits_ || static_cast<Count>(column_.size()) > room_; }
   Count times_learned() const { return times_learned_; }

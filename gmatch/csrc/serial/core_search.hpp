@@ -1,7 +1,8 @@
-// core_search.hpp: dense assignment by pricing, on one core of the host: the shortest paths of the sparse method,
-// along few entries of each row, found in a pass over the matrix.
+// core_search.hpp: dense assignment by pricing, on the host: the shortest paths of the sparse method, along few entries of each
+// row, found in a pass over the matrix.
 //
 //   price    one pass over the matrix picks a sparse core, the least of every row, and a bound on all others
+//   auction  rows bid by these entries, and are priced again where they do not suffice (serial/priced_auction.hpp)
 //   search   the sparse method solves the core (serial/sparse_shortest_path.hpp)
 //   learn    if a search comes as far as the bound of a row, the row is priced again, deeper, by the current v
 //
@@ -9,10 +10,17 @@
 // search asks for more before it passes a bound. So it needs no pass over the matrix in the end: what it finds is optimal
 // for the whole matrix, and proven, and if it finds no assignment there is none.
 //
+// Threads share the first two steps; one searches.
+//
 // Volgenant, "Linear and semi-assignment problems: a core oriented approach", Computers & Operations Research 23 (1996).
 #pragma once
+#include <atomic>
+#include <memory>
+#include <vector>
+
 #include "core/trace.cuh"
 #include "serial/core_sample.hpp"
+#include "serial/priced_auction.hpp"
 #include "serial/rows/reserved_picks.hpp"
 #include "serial/shortest_path.hpp"
 #include "serial/sparse_shortest_path.hpp"
@@ -53,15 +61,18 @@ class PricedRows {
       : num_rows(rows.num_rows()),
         num_columns(rows.num_columns()),
         limits_(limits),
-        threads_(std::min<Vertex>(threads, num_rows)),
+        room_(limits.entries + threads * DEPTHS[WHOLE - 1].room + num_columns),
         counters_(counters),
         trace_(trace),
         v_(num_columns),
         about_(num_rows),
-        pile_(rows) {
-    pile_.columns.reserve(static_cast<std::size_t>(num_rows) * 2 * MINIMA);
-    pile_.costs.reserve(pile_.columns.capacity());
+        columns_(new Vertex[room_]),
+        costs_(new Dual[room_]) {
+    pickers_.reserve(threads);
+    for (int rank = 0; rank < std::max(1, std::min<int>(threads, num_rows)); ++rank) pickers_.emplace_back(rows);
   }
+
+  int num_threads() const { return static_cast<int>(pickers_.size()); }
 
   // Prices all rows by the v that are set; the threads share them out. Gives up if most rows have more ties than there is room
   // for: all searches are then short in the matrix, and a part of the ties makes them longer.
@@ -69,54 +80,84 @@ class PricedRows {
     trace_.add(CoreStep::price);
     const HostTeam clock(0, 1, nullptr);
     Count now = clock.nanoseconds();
-    pile_.columns.clear();
-    pile_.costs.clear();
-    if (threads_ > 1) price_by_threads();
-    else price_share(pile_, 0, num_rows);
-    gives_up_ |= pile_.gives_up;
-    count_scans(pile_);
+    known_.store(0, std::memory_order_relaxed);
+    const auto first_row = [&](int share) { return static_cast<Vertex>(Count{num_rows} * share / num_threads()); };
+    run_on_host(num_threads(), [&](HostTeam& team) {
+      const int share = team.rank();
+      price_share(pickers_[share], first_row(share), first_row(share + 1));
+    });
+    count_scans();
     price_ns_ += lap(clock, now);
   }
 
   // Prices a row again, by the current v; deeper, if that was done before or does not raise its bound.
   void learn(Vertex row) {
-    if (!trace_.ends_with(CoreStep::learn)) trace_.add(CoreStep::learn);
+    note_learning();
     ++times_learned_;
     About& about = about_[row];
     const Dual before = about.bound;
-    if (++about.times < TIMES) pick<true>(pile_, row);
+    if (++about.times < TIMES) pick<true>(pickers_[0], row, v_.data());
     if (about.bound <= before) {
-      about.times = 0;
-      ++about.depth;
-      pick<true>(pile_, row);
-      gives_up_ |= known() > limits_.entries;
+      pick_deeper(pickers_[0], row, v_.data());
+      if (known() > limits_.entries) give_up();
     }
-    count_scans(pile_);
+    count_scans();
+  }
+  // As learn, by v of its own, which no v that is set later exceeds. Then the least entry of the row is known, but its bound may
+  // be what it was: no row gets more room beyond the limit. Each thread has a number, and learns of other rows.
+  void learn_by(int thread, Vertex row, const Dual* v) {
+    Picker& picker = pickers_[thread];
+    ++picker.times_learned;
+    About& about = about_[row];
+    const bool may_grow = known() < limits_.entries / 2;
+    if (may_grow && ++about.times >= TIMES && about.depth + 1 < WHOLE) pick_deeper(picker, row, v);
+    else pick<true>(picker, row, v, may_grow);
+  }
+  void note_learning() {
+    if (!trace_.ends_with(CoreStep::learn)) trace_.add(CoreStep::learn);
+  }
+  // What the threads have counted.
+  void count_scans() {
+    for (Picker& picker : pickers_) {
+      times_learned_ += picker.times_learned;
+      counters_.rows_scanned += picker.scans;
+      counters_.entries_read += picker.scans * num_columns;
+      picker.scans = picker.times_learned = 0;
+    }
   }
 
   // Whether a row must be computed before it is priced again. `expect` names rows that will be priced again soon.
-  bool must_be_computed(Vertex row) { return pile_.picks.must_be_computed(row); }
-  void expect(const Vertex* rows, Vertex number) { pile_.picks.expect(rows, number); }
+  bool must_be_computed(Vertex row) { return pickers_[0].picks.must_be_computed(row); }
+  void expect(const Vertex* rows, Vertex number) { pickers_[0].picks.expect(rows, number); }
 
   void note_start(Count start_size) {
-    gives_up_ |= start_size < limits_.fewest_matched;
-    if (!gives_up_) trace_.add(CoreStep::search);
+    if (start_size < limits_.fewest_matched) give_up();
+    if (!gives_up()) trace_.add(CoreStep::search);
   }
 
-  void note_auction() { trace_.add(CoreStep::auction); }
+  // Writes v. Returns false if there are many ties: bids would be epsilon, and searches are short.
+  template <class Counters>
+  bool hold_auction(Counters& counters, std::vector<Dual>& v) {
+    trace_.add(CoreStep::auction);
+    PricedAuction<PricedRows, Counters> auction(*this, counters);
+    if (!auction.hold() || gives_up()) return false;
+    v = auction.duals();
+    return true;
+  }
 
-  bool gives_up() const { return gives_up_; }
+  bool gives_up() const { return gives_up_.load(std::memory_order_relaxed); }
   Count times_learned() const { return times_learned_; }
   Count price_ns() const { return price_ns_; }
-  Count known() const { return static_cast<Count>(pile_.columns.size()); }
+  Count known() const { return known_.load(std::memory_order_relaxed); }
   void set_v(Vertex column, Dual v) { v_[column] = v; }
 
   // As SparseCosts.
   static Dual infinite() { return beyond_all(Dual{}); }
   Count begin(Vertex row) const { return about_[row].begin; }
   Count end(Vertex row) const { return about_[row].end; }
-  Vertex column(Count edge) const { return pile_.columns[edge]; }
-  Dual at(Count edge) const { return pile_.costs[edge]; }
+  Vertex column(Count edge) const { return columns_[edge]; }
+  Dual at(Count edge) const { return costs_[edge]; }
+  Dual of_pair(Vertex row, Vertex column) const { return static_cast<Dual>(pickers_[0].picks.rows().at(row, column)); }
   // A lower bound of cost - v for all entries of the row that are not known.
   Dual bound(Vertex row) const { return about_[row].bound; }
 
@@ -139,102 +180,83 @@ class PricedRows {
     bool overflows;
   };
 
-  // The entries that a thread has picked, and its tools.
-  struct Pile {
+  // The tools of a thread, and what it has counted.
+  struct alignas(64) Picker {
     PicksOf<Rows, Dual> picks;
-    std::vector<Vertex> columns;  // [limits_.entries at most, and one row more] the entries
-    std::vector<Dual> costs;      // of these entries
-    Count scans = 0;
+    Count scans = 0, times_learned = 0;
     Poll poll;
-    bool gives_up = false;
 
-    explicit Pile(const Rows& rows) : picks(rows) {}
+    explicit Picker(const Rows& rows) : picks(rows) {}
   };
 
-  void price_share(Pile& pile, Vertex begin, Vertex end) {
+  void price_share(Picker& picker, Vertex begin, Vertex end) {
     const bool priced = std::any_of(v_.begin(), v_.end(), [](Dual v) { return v != 0; });
     Vertex tied = 0, done = 0;
-    for (Vertex row = begin; row < end && !pile.gives_up; ++row) {
+    for (Vertex row = begin; row < end && !gives_up(); ++row) {
       about_[row] = About{};
-      if (priced) pick<true>(pile, row);
-      else pick<false>(pile, row);
+      if (priced) pick<true>(picker, row, v_.data());
+      else pick<false>(picker, row, v_.data());
       tied += about_[row].overflows;
       ++done;
-      pile.gives_up = done >= std::min(end - begin, SAMPLE) && tied > done / 2;
+      if (done >= std::min(end - begin, SAMPLE) && tied > done / 2) give_up();
     }
   }
 
-  // Each thread has a pile of its own, with room for all entries that it may pick. The piles are then joined in the order of
-  // rows.
-  void price_by_threads() {
-    const auto first_row = [&](int share) { return static_cast<Vertex>(Count{num_rows} * share / threads_); };
-    std::vector<Pile> piles(threads_, Pile(pile_.picks.rows()));
-    for (int share = 0; share < threads_; ++share) {
-      piles[share].columns.reserve(static_cast<std::size_t>(first_row(share + 1) - first_row(share)) * DEPTHS[0].room);
-      piles[share].costs.reserve(piles[share].columns.capacity());
-    }
-    run_on_host(threads_, [&](HostTeam& team) {
-      const int share = team.rank();
-      price_share(piles[share], first_row(share), first_row(share + 1));
-    });
-    for (int share = 0; share < threads_; ++share) {
-      const Count offset = known();
-      for (Vertex row = first_row(share); row < first_row(share + 1); ++row) {
-        about_[row].begin += offset;
-        about_[row].end += offset;
-      }
-      pile_.columns.insert(pile_.columns.end(), piles[share].columns.begin(), piles[share].columns.end());
-      pile_.costs.insert(pile_.costs.end(), piles[share].costs.begin(), piles[share].costs.end());
-      pile_.scans += piles[share].scans;
-      pile_.gives_up |= piles[share].gives_up;
-    }
+  void pick_deeper(Picker& picker, Vertex row, const Dual* v) {
+    about_[row].times = 0;
+    ++about_[row].depth;
+    pick<true>(picker, row, v);
   }
-
-  void count_scans(Pile& pile) {
-    counters_.rows_scanned += pile.scans;
-    counters_.entries_read += pile.scans * num_columns;
-    pile.scans = 0;
-  }
-
   template <bool PRICED>
-  void pick(Pile& pile, Vertex row) {
-    pile.poll.spend(num_columns);
+  void pick(Picker& picker, Vertex row, const Dual* v, bool may_grow = true) {
+    picker.poll.spend(num_columns);
     About& about = about_[row];
-    const PickDepth* depth = about.depth < WHOLE ? &DEPTHS[about.depth] : nullptr;
     const bool again = PRICED && about.times + about.depth > 0;
-    const auto found = again ? pile.picks.pick_again(row, v_.data(), depth)
-                             : pile.picks.template pick<PRICED>(row, v_.data(), depth);
-    pile.scans += found.is_read;
+    const bool is_whole = about.depth >= WHOLE;
+    PickDepth depth = DEPTHS[is_whole ? 0 : about.depth];
+    depth.room = is_whole ? num_columns : std::min(may_grow ? depth.room : static_cast<Vertex>(about.room), num_columns);
+    const PickDepth* const down_to = is_whole ? nullptr : &depth;
+    const auto found = again ? picker.picks.pick_again(row, v, down_to) : picker.picks.template pick<PRICED>(row, v, down_to);
+    picker.scans += found.is_read;
+    if (!make_room(about, found.size, depth.room)) return;
     about.bound = found.bound;
     about.overflows = found.overflows;
-    store(pile, row, found.size, depth == nullptr ? num_columns : std::min(depth->room, num_columns));
+    about.end = about.begin + found.size;
+    for (Vertex i = 0; i < found.size; ++i) {
+      columns_[about.begin + i] = picker.picks.columns()[i];
+      costs_[about.begin + i] = picker.picks.cost(row, i);
+    }
   }
 
-  // Stores the entries at the row's place, if there is room. The first time a row gets no more room than it needs.
-  void store(Pile& pile, Vertex row, Vertex size, Vertex room) {
-    About& about = about_[row];
-    if (size > about.room) {
-      about.room = about.room == 0 ? size : room;
-      about.begin = static_cast<Count>(pile.columns.size());
-      pile.columns.resize(pile.columns.size() + about.room);
-      pile.costs.resize(pile.columns.size());
+  // Makes room for the entries of a row, or gives up. The first time a row gets no more room than it needs.
+  bool make_room(About& about, Vertex size, Vertex room) {
+    if (size <= about.room) return true;
+    const Vertex wanted = about.room == 0 ? size : room;
+    const Count begin = known_.fetch_add(wanted, std::memory_order_relaxed);
+    if (begin + wanted > room_) {
+      give_up();
+      return false;
     }
-    about.end = about.begin + size;
-    for (Vertex i = 0; i < size; ++i) {
-      pile.columns[about.begin + i] = pile.picks.columns()[i];
-      pile.costs[about.begin + i] = pile.picks.cost(row, i);
-    }
+    about.room = wanted;
+    about.begin = begin;
+    return true;
   }
+
+  void give_up() { gives_up_.store(true, std::memory_order_relaxed); }
 
   const CoreLimitsOfRows limits_;
-  const int threads_;
+  const Count room_;  // for entries: beyond the limit there is room for one row more
   ShortestPathCounters& counters_;
   CoreTrace& trace_;
   std::vector<Dual> v_;       // [num_columns]
   std::vector<About> about_;  // [num_rows]
-  Pile pile_;
+  // [room_] The entries, at the places that rows have taken. No byte is touched before.
+  std::unique_ptr<Vertex[]> columns_;
+  std::unique_ptr<Dual[]> costs_;
+  std::atomic<Count> known_{0};
+  std::vector<Picker> pickers_;  // one for each thread
   Count times_learned_ = 0, price_ns_ = 0;
-  bool gives_up_ = false;
+  std::atomic<bool> gives_up_{false};
 };
 
 struct CoreCounters {
@@ -247,7 +269,7 @@ struct CoreCounters {
 
 // Matches all rows at the least cost, by the core. Returns how many rows are matched, which is all if there is an assignment;
 // NONE if the core gave up. v are then good duals to start from, if any pair was made. The threads share the pass over
-// the matrix; one searches.
+// the matrix and the auction; one searches.
 template <class Stored>
 Vertex solve_by_core(const DenseCosts<Stored>& costs, bool has_duals, int threads,
                      const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result, CoreCounters& counters) {
@@ -257,7 +279,7 @@ Vertex solve_by_core(const DenseCosts<Stored>& costs, bool has_duals, int thread
     const bool is_square = costs.num_rows == costs.num_columns;
     if (is_square && !has_duals) {
       counters.trace.add(CoreStep::sample);
-      if (!CoreSample<decltype(rows)>(rows, counters.dense).speaks_for_core()) return NONE;
+      if (!CoreSample<decltype(rows)>(rows, counters.dense).speaks_for_core(num_bidders(costs.num_rows, threads))) return NONE;
     }
     using Costs = PricedRows<decltype(rows), Dual>;
     Costs core(rows, threads, counters.dense, counters.trace);

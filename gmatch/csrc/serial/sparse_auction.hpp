@@ -11,12 +11,6 @@
 #include "costs/sparse.cuh"
 #include "serial/auction.hpp"
 
-// Whether costs know all of a row from the start.
-template <class Costs, class = void>
-struct KnowsAll : std::true_type {};
-template <class Costs>
-struct KnowsAll<Costs, std::void_t<decltype(&Costs::learn)>> : std::false_type {};
-
 // As many rows as columns. The counters are the search's.
 template <class Costs, class Counters>
 class SparseAuction {
@@ -26,11 +20,9 @@ class SparseAuction {
   SparseAuction(const Costs& costs, Counters& counters)
       : costs_(costs), counters_(counters), v_(costs.num_columns, FAR) {}
 
-  // Returns false, and sets no duals, if the auction is not worthwhile. For partly known costs the result is valid as long as no
-  // v rises above 0.
+  // Returns false, and sets no duals, if the auction is not worthwhile.
   bool hold() {
-    if constexpr (KnowsAll<Costs>::value) reduce_columns();
-    else start_from_zero();
+    reduce_columns();
     measure();
     if (rows_with_spread_ <= costs_.num_rows * SPREAD) return false;
     const double spread = typical(spreads_), finest = std::max(std::ldexp(typical(magnitudes_), -PRECISION), least_epsilon());
@@ -46,31 +38,22 @@ class SparseAuction {
     ++counters_.rows_scanned;
     counters_.entries_read += size;
     poll_.spend(size);
-    Offer offer = best_offer(costs_, row, [&](Vertex column) { return v[column]; });
-    if constexpr (!KnowsAll<Costs>::value) {
-      // A row does not bid beyond what it knows.
-      const double bound = static_cast<double>(costs_.bound(row));
-      if (offer.least > bound) offer.column = NONE;
-      offer.second = std::min(offer.second, bound);
-    }
-    return offer;
+    return best_offer(costs_, row, [&](Vertex column) { return v[column]; });
   }
 
   // Rows bid in no order of memory, and a bid would wait for its entries.
   void prefetch(Vertex row) const {
 #if defined(__GNUC__)
-    if constexpr (KnowsAll<Costs>::value) {
-      __builtin_prefetch(costs_.columns + costs_.begin(row));
-      __builtin_prefetch(costs_.entries + costs_.begin(row));
-    }
+    __builtin_prefetch(costs_.columns + costs_.begin(row));
+    __builtin_prefetch(costs_.entries + costs_.begin(row));
 #endif
     (void)row;
   }
 
   // An optimum does not need duals farther apart, and sums with farther ones could overflow. No dual rises above its first value:
-  // near the least cost, or 0.
+  // near the least cost.
   std::vector<Dual> duals() const {
-    const double began = KnowsAll<Costs>::value ? lowest_ : 0, least = began - (highest_ - lowest_) * costs_.num_rows;
+    const double least = lowest_ - (highest_ - lowest_) * costs_.num_rows;
     std::vector<Dual> v(v_.size());
     std::transform(v_.begin(), v_.end(), v.begin(), [=](double v) {
       return static_cast<Dual>(rounded_down(std::max(v, least), places_));
@@ -105,17 +88,6 @@ class SparseAuction {
       poll_.spend(1);
     }
     std::replace(v_.begin(), v_.end(), FAR, lowest_);  // of columns that no row may have
-  }
-
-  void start_from_zero() {
-    std::fill(v_.begin(), v_.end(), 0);
-    for (Vertex row = 0; row < costs_.num_rows; ++row) {
-      poll_.spend(costs_.end(row) - costs_.begin(row));
-      for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
-        if (!(at(edge) < FAR)) continue;
-        look_at(edge);
-      }
-    }
   }
 
   void look_at(Count edge) {

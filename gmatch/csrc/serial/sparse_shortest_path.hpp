@@ -48,6 +48,12 @@ struct ComputesRows : std::false_type {};
 template <class Costs>
 struct ComputesRows<Costs, std::void_t<decltype(&Costs::must_be_computed)>> : std::true_type {};
 
+// Whether costs know all of a row from the start.
+template <class Costs, class = void>
+struct KnowsAll : std::true_type {};
+template <class Costs>
+struct KnowsAll<Costs, std::void_t<decltype(&Costs::learn)>> : std::false_type {};
+
 template <class Costs>
 class SparseShortestPathSolver {
  public:
@@ -100,6 +106,8 @@ class SparseShortestPathSolver {
   // and less. 1 to 8 sweeps and 1 to 16 bids are as fast: benchmarks/log/sparse.md, "Thresholds measured again".
   static constexpr int SWEEPS = 2;
   static constexpr Count BIDS_PER_ROW = 4;
+  // The part of a sweep's bids that a chain may take: rows that displace each other by little would take all of them.
+  static constexpr Count CHAINS = 64;
 
   // How many places of the heap are looked at for rows to compute together with one. The first places hold the nearest rows:
   // benchmarks/log/points.md, "Rows of many coordinates, several at a time".
@@ -160,7 +168,6 @@ class SparseShortestPathSolver {
   void start_from_nothing() {
     if constexpr (!KnowsAll<Costs>::value) costs_.price();
     if (gives_up() || columns_may_stay_free_) return;
-    if constexpr (!KnowsAll<Costs>::value) costs_.note_auction();
     if (start_from_auction()) return;
     if constexpr (KnowsAll<Costs>::value) reduce_columns();
   }
@@ -194,9 +201,14 @@ class SparseShortestPathSolver {
   }
 
   bool start_from_auction() {
-    SparseAuction<Costs, SparseShortestPathCounters> auction(costs_, counters_);
-    if (!auction.hold()) return false;
-    const std::vector<Dual> v = auction.duals();
+    std::vector<Dual> v;
+    if constexpr (KnowsAll<Costs>::value) {
+      SparseAuction<Costs, SparseShortestPathCounters> auction(costs_, counters_);
+      if (!auction.hold()) return false;
+      v = auction.duals();
+    } else if (!costs_.hold_auction(counters_, v)) {
+      return false;
+    }
     for (Vertex j = 0; j < costs_.num_columns; ++j) set_v(j, v[j]);
     match_best_columns();
     return true;
@@ -244,7 +256,7 @@ class SparseShortestPathSolver {
   LeastTwo find_least_two(Vertex row) {
     LeastTwo found = least_two_known(row);
     if constexpr (!KnowsAll<Costs>::value) {
-      while (found.least > costs_.bound(row)) {
+      while (found.least > costs_.bound(row) && !gives_up()) {
         costs_.learn(row);
         found = least_two_known(row);
       }
@@ -274,11 +286,14 @@ class SparseShortestPathSolver {
   }
 
   // One sweep. A row bids as much as its best column is better than its second best, and the row that it turns out bids
-  // next. Without a difference the row that is turned out waits for the next sweep: else the two could go on for ever.
+  // next. Without a difference the row that is turned out waits for the next sweep: else the two could go on for ever. So does
+  // the last row of a long chain.
   void reduce_augmenting_rows() {
     const std::size_t end = free_rows_.size();
     std::size_t next = 0, kept = 0;  // free_rows_ has the rows that wait at [0, kept), those to do at [next, end)
-    for (Count bids = BIDS_PER_ROW * costs_.num_rows; next < end && bids > 0; --bids) {
+    const Count all_bids = BIDS_PER_ROW * costs_.num_rows, longest = std::max<Count>(all_bids / CHAINS, 1);
+    Count chain = 0;
+    for (Count bids = all_bids; next < end && bids > 0; --bids) {
       const Vertex row = free_rows_[next++];
       const LeastTwo found = find_least_two(row);
       if (!(found.least < FAR)) {
@@ -287,12 +302,14 @@ class SparseShortestPathSolver {
       }
       const Vertex column = costs_.column(found.edge);
       const bool bid = found.least < found.second && found.second < FAR;
+      const bool goes_on = bid && ++chain < longest;
       if (bid) lower(column, found.second - found.least);
       const Vertex turned_out = columns_[column].mate;
       match(row, found.edge);
+      if (turned_out == NONE || !goes_on) chain = 0;
       if (turned_out == NONE) continue;
       pairs_[turned_out].column = NONE;
-      free_rows_[bid ? --next : kept++] = turned_out;
+      free_rows_[goes_on ? --next : kept++] = turned_out;
     }
     free_rows_.erase(free_rows_.begin() + kept, free_rows_.begin() + next);
   }

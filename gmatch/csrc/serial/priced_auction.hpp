@@ -1,0 +1,406 @@
+// priced_auction.hpp: an auction of columns among rows of which the best entries are known, on threads of the host.
+//
+// The threads bid at once, each for rows of its own, and take no turns. A row reads the v that it finds, and locks only the
+// column that it bids for. If v of the column has fallen meanwhile and another column is better now, the row looks again. A row
+// that is displaced is one of the thread that has displaced it. A thread without rows takes half of those of another thread.
+//
+// A row whose best entry is worse than the bound of the entries that it does not know is priced again, by the v of now. v only
+// fall, so its bound holds from then on. So the auction knows what few columns cannot tell: what they left out.
+//
+// Rows take the best free column one after the other. The first epsilon is a part of what they lose so, without the few that lose
+// most. If rows bid long for an epsilon, it grows: chains of bids end sooner. An eighth of it is the next one.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "costs/dense.cuh"
+#include "serial/auction.hpp"
+#include "serial/rows/line_vector.hpp"
+#include "team/host_threads.hpp"
+#include "team/interrupt.hpp"
+#include "team/team.cuh"
+
+// The threads that bid, at most `threads`. 16 threads for 1,500 rows are no faster than 4, and often wait for one that does not
+// run.
+inline int num_bidders(Vertex rows, int threads) {
+  constexpr Vertex ROWS_PER_THREAD = 500;
+  return std::clamp(rows / ROWS_PER_THREAD, 1, threads);
+}
+
+// As many rows as columns. Costs are PricedRows.
+template <class Costs, class Counters>
+class PricedAuction {
+ public:
+  using Dual = typename Costs::Dual;
+
+  PricedAuction(Costs& costs, Counters& counters)
+      : costs_(costs),
+        counters_(counters),
+        size_(costs.num_rows),
+        v_(size_, 0),
+        owner_(size_, NONE),
+        bidders_(num_bidders(size_, costs.num_threads())) {}
+
+  // Returns false, and sets no duals, if the auction is not worthwhile. The result is valid as long as no v rises above 0.
+  bool hold() {
+    run_on_host(static_cast<int>(bidders_.size()), [&](HostTeam& team) { hold(team); });
+    for (const Bidder& bidder : bidders_) {
+      counters_.rows_scanned += bidder.scans;
+      counters_.entries_read += bidder.entries;
+      counters_.dual_updates += bidder.bids;
+    }
+    const Count before = costs_.times_learned();
+    costs_.count_scans();
+    if (costs_.times_learned() > before) costs_.note_learning();
+    return is_worthwhile_;
+  }
+
+  std::vector<Dual> duals() const {
+    std::vector<Dual> v(v_.size());
+    std::transform(v_.begin(), v_.end(), v.begin(), [this](double v) {
+      return static_cast<Dual>(rounded_down(v, places_));
+    });
+    return v;
+  }
+
+ private:
+  static constexpr double FAR = std::numeric_limits<double>::infinity();
+  // As in sparse_auction.hpp: the share of rows that must have no tie, the bits by which costs may exceed epsilon, and the last
+  // epsilon, in spreads of a row, as a power of two.
+  static constexpr double SPREAD = 0.4;
+  static constexpr int PRECISION = 44, LAST = -14;
+  static double least_epsilon() { return std::numeric_limits<Dual>::is_integer ? 0x1p-10 : 0; }
+  // The first epsilon, in losses. 1/16 and 1/4 are as fast: benchmarks/log/core_host.md, "The first epsilon of the auction".
+  static constexpr double FIRST = 0.125;
+  // One row in so many may lose what it will. With all losses, near ties take 20 to 30 times as long: see there.
+  static constexpr std::size_t LOSERS = 64;
+  // Bids for each row until epsilon grows, by so many bits, and the bits by which it falls when all rows have columns. With 32
+  // bids clusters and columns of different scales take a fifth longer, rings a tenth less.
+  static constexpr Count PATIENCE = 16;
+  static constexpr int RISE = 2, FALL = 3;
+  // Bids for each row, on average: points of clusters and rings need 170.
+  static constexpr Count BIDS_PER_ROW = 400;
+  // How often a row may be priced again, on average. By one thread: points of clusters need 10 times for 1,500 rows, up to 16
+  // from 2,500 rows on. Numbers on a line need 100, and are faster in the matrix, in 30 passes for 1,500 rows and 130 for 4,000.
+  // Four threads take half of the time of one, so more of them may price rows more often: columns of different scales need up to
+  // 30.
+  static Count reads_per_row(Count size, Count threads) {
+    return std::min<Count>(std::min<Count>(5 + size / 200, 20) * std::max<Count>(threads / 2, 1), 32);
+  }
+  // A row is priced again if its best entry is worse than its bound by more than this many epsilons. 2 and 8 are as fast.
+  static constexpr double SLACK = 4;
+  // Bids that a thread makes until it tells the others; from how many rows on it gives some to a thread without rows; how long
+  // that thread waits between two looks, in loops; and looks until it lets other processes run. Not measured.
+  static constexpr Count AT_ONCE = 64;
+  static constexpr std::size_t SHARED_OUT = 2;
+  static constexpr int PAUSE = 500, LOOKS = 1000;
+
+  struct Bid {
+    double least = FAR, second = FAR;
+    Count edge = -1;
+  };
+
+  // What a thread has, and what it counts.
+  struct alignas(64) Bidder {
+    std::vector<Vertex> rows;
+    LineVector<Dual> v;  // as the thread has seen them when a row was priced last
+    Count scans = 0, entries = 0, bids = 0, reads = 0;
+    Poll poll;
+    double lowest = FAR, highest = -FAR;
+    int places = 0;
+    Vertex rows_with_spread = 0;
+    Count spreads = 0, magnitudes = 0;
+  };
+
+  void hold(const HostTeam& team) {
+    Bidder& bidder = bidders_[team.rank()];
+    const Vertex first = first_of(team.rank()), end = first_of(team.rank() + 1);
+    for (Vertex row = first; row < end; ++row) measure(bidder, row);
+    team.sync();
+    if (team.rank() == 0) plan();
+    team.sync();
+    if (!is_worthwhile_) return;
+    bidder.v.resize(size_);
+    for (double epsilon = first_epsilon_; hold_phase(team, bidder, epsilon);) {
+      epsilon = epsilon_.load(std::memory_order_relaxed);
+      team.sync();
+      if (epsilon <= last_epsilon_) return;
+      epsilon = std::max(std::ldexp(epsilon, -FALL), last_epsilon_);
+    }
+  }
+
+  Vertex first_of(int rank) const { return static_cast<Vertex>(Count{size_} * rank / static_cast<Count>(bidders_.size())); }
+  double cost(Count edge) const { return static_cast<double>(costs_.at(edge)); }
+
+  void measure(Bidder& bidder, Vertex row) {
+    bidder.poll.spend(costs_.end(row) - costs_.begin(row));
+    double least = FAR, second = static_cast<double>(costs_.bound(row));
+    for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
+      const double here = cost(edge);
+      if (!(here < FAR)) continue;
+      bidder.lowest = std::min(bidder.lowest, here);
+      bidder.highest = std::max(bidder.highest, here);
+      if (bidder.places <= MOST_PLACES) bidder.places = std::max(bidder.places, binary_places(costs_.at(edge)));
+      second = std::min(second, std::max(least, here));
+      least = std::min(least, here);
+    }
+    if (!(least < second && second < FAR)) return;
+    ++bidder.rows_with_spread;
+    bidder.spreads += std::ilogb(second - least);
+    bidder.magnitudes += std::ilogb(std::max(std::abs(least), std::abs(second)));
+  }
+
+  void plan() {
+    Bidder all;
+    for (const Bidder& bidder : bidders_) {
+      all.lowest = std::min(all.lowest, bidder.lowest);
+      all.highest = std::max(all.highest, bidder.highest);
+      all.places = std::max(all.places, bidder.places);
+      all.rows_with_spread += bidder.rows_with_spread;
+      all.spreads += bidder.spreads;
+      all.magnitudes += bidder.magnitudes;
+    }
+    places_ = all.places;
+    is_worthwhile_ = all.rows_with_spread > size_ * SPREAD;
+    if (!is_worthwhile_) return;
+    const auto typical = [&](Count exponents) { return std::ldexp(1.0, static_cast<int>(exponents / all.rows_with_spread)); };
+    last_epsilon_ = std::max({std::ldexp(typical(all.spreads), LAST), std::ldexp(typical(all.magnitudes), -PRECISION),
+                              least_epsilon()});
+    lowest_ = all.lowest;
+    highest_ = all.highest;
+    reads_left_.store(reads_per_row(size_, static_cast<Count>(bidders_.size())) * size_, std::memory_order_relaxed);
+    bids_left_.store(BIDS_PER_ROW * size_, std::memory_order_relaxed);
+    first_epsilon_ = std::max(typical_loss() * FIRST, last_epsilon_);
+    least_ = -(highest_ - lowest_) * size_;
+  }
+
+  // Rows take the best free column one after the other. By how much that costs more than their best column, on average of all
+  // rows but the few that lose most: what these lose does not tell how far the prices of all columns must differ.
+  double typical_loss() {
+    std::vector<double> losses;
+    losses.reserve(size_);
+    std::vector<Vertex> left;
+    for (Vertex row = 0; row < size_; ++row) {
+      double best = FAR, least = FAR;
+      Vertex column = NONE;
+      for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
+        least = std::min(least, cost(edge));
+        if (owner_[costs_.column(edge)] != NONE || !(cost(edge) < best)) continue;
+        best = cost(edge);
+        column = costs_.column(edge);
+      }
+      if (column == NONE) {
+        if (least < FAR) left.push_back(row);
+        continue;
+      }
+      owner_[column] = row;
+      losses.push_back(best - least);
+    }
+    add_losses(left, losses);
+    if (losses.empty()) return 0;
+    const auto most = losses.end() - 1 - static_cast<std::ptrdiff_t>(losses.size() / LOSERS);
+    std::nth_element(losses.begin(), most, losses.end());
+    return std::accumulate(losses.begin(), most, 0.0) / static_cast<double>(losses.size());
+  }
+  // Of rows that know no free column. As many of these rows and of the free columns stand for all.
+  void add_losses(const std::vector<Vertex>& left, std::vector<double>& losses) {
+    std::vector<Vertex> free;
+    for (Vertex j = 0; j < size_; ++j) {
+      if (owner_[j] == NONE) free.push_back(j);
+    }
+    constexpr std::size_t MOST = 512;
+    const std::size_t looked_at = std::min(left.size(), MOST);
+    for (std::size_t k = 0; k < looked_at; ++k) free[k] = free[k * left.size() / looked_at];
+    std::vector<double> seen(looked_at, 0);
+    for (std::size_t k = 0; k < looked_at; ++k) {
+      const Vertex row = left[k * left.size() / looked_at];
+      double best = FAR, least = FAR;
+      for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) least = std::min(least, cost(edge));
+      std::size_t at = k;
+      for (std::size_t f = k; f < looked_at; ++f) {
+        const double here = static_cast<double>(costs_.of_pair(row, free[f]));
+        if (!(here < best)) continue;
+        best = here;
+        at = f;
+      }
+      std::swap(free[at], free[k]);
+      if (!(best < FAR)) continue;
+      seen[k] = best - least;
+      highest_ = std::max(highest_, best);
+    }
+    for (std::size_t k = 0; k < left.size(); ++k) losses.push_back(seen[k * looked_at / left.size()]);
+  }
+
+  // All rows bid anew. Returns false if that takes too many bids, or if the core is given up.
+  bool hold_phase(const HostTeam& team, Bidder& bidder, double epsilon) {
+    const Vertex first = first_of(team.rank()), end = first_of(team.rank() + 1);
+    std::fill(owner_.begin() + first, owner_.begin() + end, NONE);
+    bidder.rows.resize(end - first);
+    std::iota(bidder.rows.begin(), bidder.rows.end(), first);
+    if (team.rank() == 0) {
+      shared_.clear();
+      num_shared_.store(0, std::memory_order_relaxed);
+      num_free_.store(size_, std::memory_order_relaxed);
+      epsilon_.store(epsilon, std::memory_order_relaxed);
+      patience_.store(PATIENCE * size_, std::memory_order_relaxed);
+      ends_.store(false, std::memory_order_relaxed);
+    }
+    team.sync();
+    Count bids = 0, reads = 0;
+    while (has_rows(team, bidder)) {
+      if (!team.alone() && bidder.rows.size() >= SHARED_OUT && num_idle_.load(std::memory_order_relaxed) > 0) share_out(bidder);
+      const auto before = bidder.rows.size();
+      const double now = epsilon_.load(std::memory_order_relaxed);
+      bid_once(bidder.rows, [](Vertex) {}, [&](Vertex row) { return bid(team, bidder, row, now); });
+      bids += static_cast<Count>(before);
+      reads += std::exchange(bidder.reads, 0);
+      const auto settled = static_cast<Vertex>(before - bidder.rows.size());
+      if (settled > 0) num_free_.fetch_sub(settled, std::memory_order_relaxed);
+      if (bids > AT_ONCE) {
+        const Count patience = patience_.fetch_sub(bids, std::memory_order_relaxed);
+        if (0 < patience && patience <= bids) raise_epsilon();
+        const bool has_bids = bids_left_.fetch_sub(bids, std::memory_order_relaxed) >= bids;
+        const bool has_reads = reads_left_.fetch_sub(reads, std::memory_order_relaxed) >= reads;
+        if (!has_bids || !has_reads || costs_.gives_up()) ends_.store(true, std::memory_order_relaxed);
+        bids = reads = 0;
+      }
+    }
+    team.sync();
+    return !ends_.load(std::memory_order_relaxed);
+  }
+
+  // For the rows that have no column yet. What other rows have is within the new epsilon, too.
+  void raise_epsilon() {
+    epsilon_.store(std::ldexp(epsilon_.load(std::memory_order_relaxed), RISE), std::memory_order_relaxed);
+    patience_.fetch_add(PATIENCE * size_, std::memory_order_relaxed);
+  }
+
+  // Waits for rows, if the thread has none. Returns false if the phase ends.
+  bool has_rows(const HostTeam& team, Bidder& bidder) {
+    const auto goes_on = [&] {
+      return !ends_.load(std::memory_order_relaxed) && num_free_.load(std::memory_order_relaxed) > 0;
+    };
+    if (!bidder.rows.empty()) return goes_on();
+    if (team.alone()) return false;
+    num_idle_.fetch_add(1, std::memory_order_relaxed);
+    bool found = false;
+    for (int looks = 0; !found && goes_on(); ++looks) {
+      if (num_shared_.load(std::memory_order_relaxed) > 0) found = take_shared(bidder);
+      for (int k = 0; k < PAUSE && !found; ++k) asm volatile("");  // looks seldom: what it looks at, others write
+      if (looks <= LOOKS) continue;
+      std::this_thread::yield();
+      look_around();
+    }
+    num_idle_.fetch_sub(1, std::memory_order_relaxed);
+    return found;
+  }
+  void share_out(Bidder& bidder) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::size_t kept = (bidder.rows.size() + 1) / 2;
+    shared_.insert(shared_.end(), bidder.rows.begin() + kept, bidder.rows.end());
+    bidder.rows.resize(kept);
+    num_shared_.store(shared_.size(), std::memory_order_relaxed);
+  }
+  bool take_shared(Bidder& bidder) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const std::size_t taken = (shared_.size() + 1) / 2;
+    bidder.rows.assign(shared_.end() - taken, shared_.end());
+    shared_.resize(shared_.size() - taken);
+    num_shared_.store(shared_.size(), std::memory_order_relaxed);
+    return taken > 0;
+  }
+
+  // Returns the row that is displaced, or NONE.
+  Vertex bid(const HostTeam& team, Bidder& bidder, Vertex row, double epsilon) {
+    while (true) {
+      const Bid bid = find_bid(team, bidder, row, epsilon);
+      if (bid.edge < 0) return NONE;
+      const Vertex column = costs_.column(bid.edge);
+      double* const v = &v_[column];
+      const Vertex owner = lock(team, column);
+      const double now = team.read(v), least = cost(bid.edge) - now;
+      const double then = now - epsilon - (bid.second < FAR ? bid.second - least : 0);
+      const bool is_high = least <= bid.second, stands = is_high && then >= least_;
+      if (stands) {
+        team.write(v, then);
+        ++bidder.bids;
+      }
+      __atomic_store_n(&owner_[column], stands ? row : owner, __ATOMIC_RELEASE);
+      if (stands) return owner;
+      if (!is_high) continue;
+      ends_.store(true, std::memory_order_relaxed);  // v would be farther from 0 than in any optimum
+      return row;
+    }
+  }
+  // Returns the row that has the column. Until another row is stored, no other thread can lock it.
+  Vertex lock(const HostTeam& team, Vertex column) {
+    Vertex* const owner = &owner_[column];
+    if (team.alone()) return *owner;
+    while (true) {
+      Vertex now = __atomic_load_n(owner, __ATOMIC_RELAXED);
+      if (now == LOCKED) continue;
+      if (__atomic_compare_exchange_n(owner, &now, LOCKED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return now;
+    }
+  }
+
+  Bid find_bid(const HostTeam& team, Bidder& bidder, Vertex row, double epsilon) {
+    Bid bid = look(team, bidder, row);
+    if (bid.least > static_cast<double>(costs_.bound(row)) + SLACK * epsilon) {
+      ++bidder.reads;
+      costs_.learn_by(team.rank(), row, all_v(team, bidder));
+      bid = look(team, bidder, row);
+    }
+    bid.second = std::max(bid.least, std::min(bid.second, static_cast<double>(costs_.bound(row))));
+    return bid;
+  }
+  Bid look(const HostTeam& team, Bidder& bidder, Vertex row) {
+    const Count begin = costs_.begin(row), end = costs_.end(row);
+    ++bidder.scans;
+    bidder.entries += end - begin;
+    bidder.poll.spend(end - begin);
+    Bid bid;
+    for (Count edge = begin; edge < end; ++edge) {
+      const double here = cost(edge) - team.read(&v_[costs_.column(edge)]);
+      if (here < bid.least) {
+        bid = {here, bid.least, edge};
+      } else {
+        bid.second = std::min(bid.second, here);
+      }
+    }
+    return bid;
+  }
+  // All v as they are now, or a little more.
+  const Dual* all_v(const HostTeam& team, Bidder& bidder) const {
+    if constexpr (std::is_same_v<Dual, double>) {
+      if (team.alone()) return v_.data();
+    }
+    for (Vertex j = 0; j < size_; ++j) bidder.v[j] = static_cast<Dual>(team.read(&v_[j]));  // towards 0: no v is above 0
+    return bidder.v.data();
+  }
+
+  static constexpr Vertex LOCKED = NONE - 1;
+
+  Costs& costs_;
+  Counters& counters_;
+  const Vertex size_;
+  LineVector<double> v_;        // [size] of the columns
+  std::vector<Vertex> owner_;   // [size] of a column: a row, NONE, or LOCKED
+  std::vector<Bidder> bidders_;
+  double first_epsilon_ = 0, last_epsilon_ = 0, lowest_ = 0, highest_ = 0, least_ = 0;
+  int places_ = 0;  // see rounded_down
+  bool is_worthwhile_ = false;
+  std::mutex mutex_;
+  std::vector<Vertex> shared_;  // rows that threads have given to others
+  alignas(64) std::atomic<std::size_t> num_shared_{0};
+  std::atomic<int> num_idle_{0};
+  alignas(64) std::atomic<Vertex> num_free_{0};
+  std::atomic<Count> bids_left_{0}, reads_left_{0}, patience_{0};
+  std::atomic<double> epsilon_{0};
+  std::atomic<bool> ends_{false};
+};
