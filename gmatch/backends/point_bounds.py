@@ -34,6 +34,7 @@ STRATA_OF_ROW, DRAWN = 512, 3
 PICKED = 16
 PASSES = (
     "price_bounds_grid", "overpriced_bounds_grid", "draw_pairs_grid", "costs_by_places_grid", "round_duals_grid",
+    "copy_rows_grid",
 )  # fmt: skip
 FACTORS = "largest_grid", "halves_grid", "factors_grid"
 FILL, FINISH = ("bounds_of_window_grid",), ("finish_window_grid",)
@@ -233,55 +234,66 @@ class BoundPasses:
 
     def _picked(self, name: str, rows: Any, v: Any, duals: tuple[Any, ...], most: int) -> Any:
         """Places of pairs that a program picks, increasing."""
-        n, m = self._shape
+        m = self._shape[1]
         rounded, number = cupy.empty(m, np.float32), cupy.zeros(1, np.int64)
         whole = self._pairs(self._x.points, self._y.points)
         self._programs.run(PASSES, "round_duals_grid", whole, v, 1 / self.unit, rounded)
         strata = cupy.empty((ROWS, STRATA_OF_ROW), np.float64), cupy.empty((ROWS, STRATA_OF_ROW), np.int32)
-        places = cupy.empty(most * min(n, len(rows) * ROWS), np.int64)  # of all rows of the windows
-        for some, window in self._windows(to_host(rows)):
-            of_rows = tuple(array[some] for array in duals)
-            own = (of_rows[0], v, of_rows[1]) if duals else ()
+        places = cupy.empty(most * len(rows), np.int64)
+        own = (duals[0], v, duals[1]) if duals else ()
+        for some, window in self._windows(rows):
             self._programs.run(
-                PASSES, name, self._pairs(self._x.points[some], self._y.points), np.int64(self._coordinates), window,
-                self._x.of_points[some], self._y.of_points, rounded, 1 / self.unit, *strata, np.int32(most),
-                np.int64(some.start), places, number, *own,
+                PASSES, name, self._pairs(self._x.points[: len(some)], self._y.points), np.int64(self._coordinates),
+                window, some, self._x.of_points, self._y.of_points, rounded, 1 / self.unit, *strata, np.int32(most),
+                places, number, *own,
             )  # fmt: skip
         places = cuda.beginning(places, int(number.item()))
         places.sort()
         return places
 
-    def _windows(self, numbers: Any) -> Iterator[tuple[slice, Any]]:
-        """Windows that have some of these rows, one after the other in one piece of memory."""
-        n, m = self._shape
-        window = cupy.empty((min(ROWS, n), m), np.float32)
-        for first in range(0, n, ROWS):
-            some = slice(first, min(first + ROWS, n))
-            begin, end = np.searchsorted(numbers, (some.start, some.stop))
-            if end > begin:
-                self.rows_seen += some.stop - some.start
-                here = window[: some.stop - some.start]
-                self._fill(Cloud(*(None if array is None else array[some] for array in self._x)), here)
-                yield some, here
+    def _windows(self, rows: Any) -> Iterator[tuple[Any, Any]]:
+        """Windows of the listed rows, one after the other in one piece of memory, each with the numbers of its rows."""
+        window, numbers = cupy.empty((min(ROWS, len(rows)), self._shape[1]), np.float32), to_host(rows)
+        for first in range(0, len(rows), ROWS):
+            some = rows[first : first + ROWS]
+            self.rows_seen += len(some)
+            here = window[: len(some)]
+            self._fill(self._rows_of(self._filled_from, numbers[first : first + ROWS], some), here)
+            yield some, here
+
+    @property
+    def _filled_from(self) -> Any:
+        """The factors of x, or the points x if no products bound the metric."""
+        return self._x.points if self._x.factors is None else self._x.factors
+
+    def _rows_of(self, array: Any, numbers: Any, rows: Any) -> Any:
+        """Rows of an array, by their numbers on the host and on the GPU. They are copied if others lie between them."""
+        first, end = int(numbers[0]), int(numbers[-1]) + 1
+        if end - first == len(numbers):
+            return array[first:end]
+        made = cupy.empty((len(numbers), array.shape[1]), array.dtype)
+        words = array.shape[1] * array.itemsize // 4
+        self._programs.run(PASSES, "copy_rows_grid", array, np.int64(words), rows, np.int64(len(numbers)), made)
+        return made
 
     def rough(self, rows: slice) -> Any:
         """What some rows cost in the minimisation form, rounded, divided by the unit, without the limit."""
-        points, factors, of_points = self._x
         if self._of_rows is None:
-            self._of_rows = to_host(of_points)
+            self._of_rows = to_host(self._x.of_points)
         own = cupy.asarray(np.ascontiguousarray(self._of_rows[rows]))
-        x = Cloud(points[rows], None if factors is None else factors[rows], own)
-        window = cupy.empty((len(x.points), self._shape[1]), np.float32)
-        self._fill(x, window)
-        pairs, of_points = self._pairs(x.points, self._y.points), (x.of_points, self._y.of_points)
+        x = self._x.points[rows]
+        window = cupy.empty((len(x), self._shape[1]), np.float32)
+        self._fill(self._filled_from[rows], window)
+        pairs, of_points = self._pairs(x, self._y.points), (own, self._y.of_points)
         self._programs.run(FINISH, "finish_window_grid", pairs, *of_points, window)
         return window
 
-    def _fill(self, of: Cloud, window: Any) -> None:
+    def _fill(self, of: Any, window: Any) -> None:
+        """Fills a window from its rows of `_filled_from`."""
         if self._is_product:
-            cuda.product_into(of.factors, self._y.factors, window)
+            cuda.product_into(of, self._y.factors, window)
             return
-        x = cupy.ascontiguousarray(of.points)
+        x = cupy.ascontiguousarray(of)
         packed = POINT_WINDOW.pack(
             x=x.data.ptr, y=self._turned_points().data.ptr, costs=0, num_rows=len(x), num_columns=self._shape[1],
             dimension=self._coordinates, p=self._p,

@@ -355,7 +355,7 @@ POINT_BOUNDS = Program(
     entries=dict.fromkeys(
         (
             "price_bounds_grid", "overpriced_bounds_grid", "draw_pairs_grid", "costs_by_places_grid",
-            "round_duals_grid", "largest_grid", "halves_grid", "factors_grid", "finish_window_grid",
+            "round_duals_grid", "copy_rows_grid", "largest_grid", "halves_grid", "factors_grid", "finish_window_grid",
             "bounds_of_window_grid",
         ),
         "512",
