@@ -20,7 +20,7 @@ from ..programs.catalogue import POINT_BOUNDS
 from ..programs.entry_points import GRID_BLOCK_SIZE, cupy, entry_points, resident_blocks
 from ..programs.launch import Words
 from .block_passes import Depth, Picks
-from .pair_lists_gpu import merged
+from .pair_lists_gpu import merged, rows_by_number
 
 POINT_WINDOW, POINT_PAIRS = Layout("PointWindow"), Layout("PointPairs")
 # Rows of a window. 16 lane groups share 4 rows, so 512 rows are 2,048 tasks: about one for each lane group of an H200.
@@ -34,7 +34,6 @@ STRATA_OF_ROW, DRAWN = 512, 3
 PICKED = 16
 PASSES = (
     "price_bounds_grid", "overpriced_bounds_grid", "draw_pairs_grid", "costs_by_places_grid", "round_duals_grid",
-    "copy_rows_grid",
 )  # fmt: skip
 FACTORS = "largest_grid", "halves_grid", "factors_grid"
 FILL, FINISH = ("bounds_of_window_grid",), ("finish_window_grid",)
@@ -258,23 +257,13 @@ class BoundPasses:
             some = rows[first : first + ROWS]
             self.rows_seen += len(some)
             here = window[: len(some)]
-            self._fill(self._rows_of(self._filled_from, numbers[first : first + ROWS], some), here)
+            self._fill(rows_by_number(self._filled_from, some, numbers[first : first + ROWS]), here)
             yield some, here
 
     @property
     def _filled_from(self) -> Any:
         """The factors of x, or the points x if no products bound the metric."""
         return self._x.points if self._x.factors is None else self._x.factors
-
-    def _rows_of(self, array: Any, numbers: Any, rows: Any) -> Any:
-        """Rows of an array, by their numbers on the host and on the GPU. They are copied if others lie between them."""
-        first, end = int(numbers[0]), int(numbers[-1]) + 1
-        if end - first == len(numbers):
-            return array[first:end]
-        made = cupy.empty((len(numbers), array.shape[1]), array.dtype)
-        words = array.shape[1] * array.itemsize // 4
-        self._programs.run(PASSES, "copy_rows_grid", array, np.int64(words), rows, np.int64(len(numbers)), made)
-        return made
 
     def rough(self, rows: slice) -> Any:
         """What some rows cost in the minimisation form, rounded, divided by the unit, without the limit."""

@@ -355,7 +355,7 @@ POINT_BOUNDS = Program(
     entries=dict.fromkeys(
         (
             "price_bounds_grid", "overpriced_bounds_grid", "draw_pairs_grid", "costs_by_places_grid",
-            "round_duals_grid", "copy_rows_grid", "largest_grid", "halves_grid", "factors_grid", "finish_window_grid",
+            "round_duals_grid", "largest_grid", "halves_grid", "factors_grid", "finish_window_grid",
             "bounds_of_window_grid",
         ),
         "512",
@@ -370,7 +370,7 @@ PAIR_LISTS = Program(
     entries=dict.fromkeys(
         (
             "merge_pairs_grid", "make_rows_grid", "make_long_rows_grid", "count_unknown_grid", "least_of_lists_grid",
-            "place_pairs_grid", "turn_pairs_grid",
+            "place_pairs_grid", "turn_pairs_grid", "copy_rows_grid",
         ),
         "512",
     ),

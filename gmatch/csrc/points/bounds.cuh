@@ -252,15 +252,6 @@ DEVICE void find_overpriced_by_bounds(Team& team, const Pass& pass, const double
   pick_least(team, pass.costs.num_rows, pass.costs.num_columns, strata, picked);
 }
 
-// Copies rows of `words` words of 4 bytes, by their numbers.
-template <class Team>
-DEVICE void copy_rows(Team& team, const unsigned* from, Count words, const Vertex* rows, Count num_rows, unsigned* to) {
-  team.each_group(num_rows, [&](Count row) {
-    const unsigned* own = from + Count{rows[row]} * words;
-    for (Count k = team.lane(); k < words; k += team.lanes()) to[row * words + k] = own[k];
-  });
-}
-
 // The costs of some pairs of the whole problem, given by their places row * num_columns + column.
 template <class Team, class Pass>
 DEVICE void find_costs_by_places(Team& team, const Pass& pass, const Count* places, Count num_places, double* found) {

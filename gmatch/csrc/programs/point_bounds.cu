@@ -37,12 +37,6 @@ PROGRAM(round_duals_grid, 512)
   round_duals(team, v, pairs.num_columns, per_unit, rounded);
 }
 
-PROGRAM(copy_rows_grid, 512)
-(const unsigned* from, Count words, const Vertex* rows, Count num_rows, unsigned* to, unsigned* arrivals) {
-  GridTeam<32> team(arrivals);
-  copy_rows(team, from, words, rows, num_rows, to);
-}
-
 PROGRAM(largest_grid, 512)
 (PointPairs pairs, Count dimension, const double* centre, double* largest, unsigned* arrivals) {
   GridTeam<32> team(arrivals);
