@@ -28,10 +28,9 @@ POINT_WINDOW, POINT_PAIRS = Layout("PointWindow"), Layout("PointPairs")
 ROWS = 512
 # As in csrc/points/bounds.cuh.
 STRATA_OF_ROW, DRAWN = 512, 3
-# The most pairs of a row that a pass picks at first, each the best of one of 512 strata. Simulated cores of Gaussian
-# points, n = 5,000 and d = 64, hold 23 pairs a row in the end, and 42 if 32 are picked: benchmarks/log/points.md,
-# "Products of matrices on a GPU".
-PICKED = 16
+# The most pairs of a row that a pass picks at first, each the best of one of 512 strata. With 16 of them mixtures take
+# more rounds, and with 32 clusters take twice as much memory: benchmarks/log/points.md, "24 pairs of a pick".
+PICKED = 24
 PASSES = (
     "price_bounds_grid", "overpriced_bounds_grid", "draw_pairs_grid", "costs_by_places_grid", "round_duals_grid",
 )  # fmt: skip

@@ -61,7 +61,7 @@ OF_CUPY = "Out of memory allocating"
 # auctions nearly all rows still wanted new columns. With 2,048 rows prices take 56 ms, and 3 auctions are enough:
 # benchmarks/log/points.md, "Products of matrices on a GPU".
 MOST_SAMPLED = 2048
-# The `Depth.times` with which passes pick the most entries, up to 128 a row (64 of points of many coordinates), and the
+# The `Depth.times` with which passes pick the most entries, up to 128 a row (96 of points of many coordinates), and the
 # one with which passes pick a core for an auction.
 MOST_PICKED, DEPTH_BY_AUCTIONS = 2, 0
 # A sum by NumPy is off by less than this share of the sum of all magnitudes. NumPy adds up 128 numbers with 16
@@ -507,7 +507,7 @@ def start(ranks: Ranks, part: Any, v: Any) -> Any:
 def price(part: GpuWindowPart, v: Any, times: int) -> Places:
     """As `core.price`. If the duals come from auctions, these have picked the pairs already.
 
-    By other duals rows pick up to 128 entries (64 of points of many coordinates), whatever `times` is: duals from a
+    By other duals rows pick up to 128 entries (96 of points of many coordinates), whatever `times` is: duals from a
     sample are rough.
     """
     picked, part.picked = part.picked, None
