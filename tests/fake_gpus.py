@@ -92,11 +92,11 @@ class FakePasses:
         return on_gpu
 
     def price(self, rows, v, depth):
-        """A pass over all rows, without bounds; `overpriced` is one too."""
+        """A pass over all rows, without bounds."""
         return self._picks(self._host.price(self._all(), on_host(v), depth._replace(below=None)))
 
     def overpriced(self, rows, u, v, depth):
-        return self._picks(self._host.overpriced(self._all(), on_host(u), on_host(v), depth._replace(below=None)))
+        return self._picks(self._host.overpriced(on_host(rows), on_host(u), on_host(v), depth._replace(below=None)))
 
     def _all(self):
         return np.arange(len(self._given[0]), dtype=np.int32)
@@ -129,8 +129,9 @@ class FakePairs(FakePasses):
         return picks._replace(places=fake_cupy.fake(picks.places), bounds=None, costs=fake_cupy.fake(picks.costs))
 
     def overpriced(self, rows, u, v, depth):
+        """A pass over all rows."""
         least, _ = self._host.least_of_rows(self._all(), on_host(v))
-        return super().overpriced(rows, u, v, depth)._replace(bounds=fake_cupy.fake(least))
+        return super().overpriced(self._all(), u, v, depth)._replace(bounds=fake_cupy.fake(least))
 
 
 class FakeBounds(FakePairs):
@@ -154,7 +155,7 @@ class FakeBounds(FakePairs):
         return Picks(places, 0, None, self.costs(places))
 
     def overpriced(self, rows, u, v, depth):
-        return super().overpriced(rows, u, v, depth)._replace(bounds=None)
+        return FakePasses.overpriced(self, rows, u, v, depth)
 
     def overpriced_and_least(self, rows, u, v, depth):
         picks = FakePairs.overpriced(self, rows, u, v, depth)

@@ -3,6 +3,7 @@
 import dataclasses
 import gc
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -307,9 +308,14 @@ def test_passes_by_bounds_find_what_pairs_cost(metric, n, m, d, offset):
     here, v = cuda.cupy().asarray, rng.normal(size=m) * exact.std() / 4
     rows, reduced = here(np.arange(n, dtype=np.int32)), exact - v
     same = np.allclose if metric == "minkowski" else np.array_equal
+    from gmatch.backends.point_bounds import DRAWN, PICKED
+
     with_far = bounds.price(rows, here(v), Depth(0, 1.0))
     at, of = np.divmod(with_far.places.get(), m)
-    assert same(with_far.costs.get(), exact[at, of]) and np.isin(np.bincount(at, minlength=n), range(16, 20)).all()
+    assert (
+        same(with_far.costs.get(), exact[at, of])
+        and np.isin(np.bincount(at, minlength=n) - PICKED, range(DRAWN + 1)).all()
+    )
     picks = bounds.price(rows, here(v), Depth(0, 1.0), 16)
     at, of = np.divmod(picks.places.get(), m)
     assert same(picks.costs.get(), exact[at, of]) and (np.bincount(at, minlength=n) == 16).all()
@@ -328,6 +334,11 @@ def test_passes_by_bounds_find_what_pairs_cost(metric, n, m, d, offset):
     is_worst &= reduced < u[:, None] - 1e-9 * abs(u[:, None])
     if metric != "minkowski":
         assert (np.sort(at * m + of) == is_worst.ravel().nonzero()[0]).all()
+    some = np.flatnonzero(rng.random(n) < 0.3).astype(np.int32)  # others lie between them
+    of_some = bounds.overpriced(here(some), here(u), here(v), Depth(1, 1.0))
+    is_of_some = np.isin(at, some)
+    assert np.array_equal(of_some.places.get(), worst.places.get()[is_of_some])
+    assert np.array_equal(of_some.costs.get(), worst.costs.get()[is_of_some])
     turned = bounds.turned().price(here(np.arange(m, dtype=np.int32)), here(u), Depth(0, 1.0), 8)
     of, at = np.divmod(turned.places.get(), n)
     assert same(turned.costs.get(), exact[at, of])
@@ -452,6 +463,31 @@ def test_a_gpu_tells_what_pairs_of_many_coordinates_cost(shape, maximize, small_
         found = gmatch.lap(costs, device="gpu")
     assert (found.pair_costs == costs.of_pairs(found.row_ind, found.col_ind)).all()
     gmatch.verify(costs, found)
+
+
+@pytest.mark.parametrize("d", [2, 12])
+def test_late_rounds_read_rows_whose_duals_rose(d, small_windows, monkeypatch):
+    x, y = np.random.default_rng(6).random((2, 60, d))
+    costs = PointCosts(x, y)
+    found, matrix, read = gmatch.lap(costs), costs.of_pairs(np.arange(60)[:, None], np.arange(60)), []
+    part = GpuWindowPart(PointBlock(costs), filled_windows.FilledWindows(costs), None)
+    passes = part.for_core
+    noted = SimpleNamespace(overpriced=lambda rows, *others: read.append(len(rows)) or passes.overpriced(rows, *others))
+    monkeypatch.setattr(GpuWindowPart, "for_core", noted)
+    risen = np.zeros(60)
+    risen[[1, 5, 40]] = 0.1
+    falls, rises = -np.random.default_rng(7).random(60) / 100, np.where(np.arange(60) == 9, 0.01, 0)
+    for number, u, v in (
+        (60, found.u, found.v), (3, found.u + risen, found.v), (3, found.u + risen, found.v + falls),
+        (60, found.u + risen, found.v + rises), (None, found.u + risen, found.v + rises),
+    ):  # fmt: skip
+        offered, (keys, of_keys) = of_windows.overpriced(part, u, v)
+        is_cheap, keys = matrix - u[:, None] - v < -1e-12, keys.get()
+        assert read.pop() == (number or is_cheap.any(axis=1).sum()) and (offered > 0) == is_cheap.any()
+        assert np.allclose(of_keys.get(), matrix.ravel()[keys])
+        keys = keys[is_cheap.ravel()[keys]]  # passes of a host list pairs that are nearly too cheap, too
+        assert np.array_equal(np.unique(keys // 60), is_cheap.any(axis=1).nonzero()[0])
+    part.close()
 
 
 def test_a_host_tells_what_pairs_cost_if_costs_are_powers(small_windows, monkeypatch):

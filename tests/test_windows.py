@@ -15,7 +15,7 @@ from gmatch.backends import backend_for
 from gmatch.backends.protocol import AssignmentStart, Start
 from gmatch.distributed.doubled import Doubled
 from gmatch.distributed.drawn import Draws
-from gmatch.distributed.margins import ROUNDINGS, MarginsOfCore
+from gmatch.distributed.margins import ROUNDINGS, MarginsOfCore, RisenRows
 from gmatch.distributed.sampled import prices_of
 from gmatch.distributed.windows import WindowPart, overpriced
 from gmatch.methods import JV
@@ -254,6 +254,28 @@ def test_margins_say_which_rows_to_read():
             v - rng.random(40) * (rng.random(40) < 0.1) - shift,
         )
     assert skipped > 60 * 5
+
+
+def test_rows_are_read_again_if_their_duals_rose_or_their_pairs_were_too_cheap():
+    """A pass lists one pair of a row that is too cheap. The core takes care of listed pairs only."""
+    rng = np.random.default_rng(13)
+    costs = rng.integers(0, 50, (30, 40)).astype(float)
+    rows, listed, skipped = RisenRows(30), np.zeros(costs.shape, bool), 0
+    u, v = rng.random(30) * 9, np.zeros(40)
+    for turn in range(200):
+        to_read = rows.rows_to_read(u, v)
+        slack = np.where(listed, np.inf, costs - v - u[:, None])
+        others = np.setdiff1d(np.arange(30), to_read)
+        assert (slack[others] >= 0).all()
+        skipped += len(others)
+        cheap = to_read[(slack[to_read] < 0).any(axis=1)]
+        listed[cheap, slack[cheap].argmin(axis=1)] = True
+        rows.note_listed(to_read, u, cheap)
+        u = u + rng.normal(size=30) * (rng.random(30) < 0.2)
+        v = v - rng.random(40) * (rng.random(40) < 0.1) + (rng.random(40) if turn % 50 == 49 else 0)
+    assert skipped > 200 * 15
+    rows.begin(None, v)
+    assert len(rows.rows_to_read(u, v)) == 30
 
 
 def test_rows_are_read_by_whole_chunks():

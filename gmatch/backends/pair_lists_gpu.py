@@ -20,7 +20,7 @@ from .pair_lists import Places, index_type
 # MOST_SHARES of csrc/points/lists.cuh.
 MOST_SHARES = 2048
 LISTS = "merge_pairs_grid", "make_rows_grid"
-OF_POINTS = "count_unknown_grid", "least_of_lists_grid", "place_pairs_grid", "turn_pairs_grid"
+OF_POINTS = "count_unknown_grid", "least_of_lists_grid", "place_pairs_grid", "turn_pairs_grid", "copy_rows_grid"
 LONG = ("make_long_rows_grid",)
 INFINITE = 0x7FF << 52  # `order_of` of inf
 
@@ -116,4 +116,15 @@ def turned(keys: Any, first_row: int, shape: tuple[int, int]) -> Any:
     numbers = (np.int64(number) for number in (len(keys), first_row, rows, columns))
     _run(OF_POINTS, "turn_pairs_grid", keys, *numbers, made)
     made.sort()
+    return made
+
+
+def rows_by_number(array: Any, rows: Any, numbers: Any) -> Any:
+    """Rows of an array, by their increasing numbers on the GPU and on the host. Rows side by side are not copied."""
+    first, end = int(numbers[0]), int(numbers[-1]) + 1
+    if end - first == len(numbers):
+        return array[first:end]
+    made = cupy.empty((len(numbers), array.shape[1]), array.dtype)
+    words = np.int64(array.shape[1] * array.itemsize // 4)
+    _run(OF_POINTS, "copy_rows_grid", array, words, rows, np.int64(len(numbers)), made)
     return made

@@ -20,7 +20,7 @@ from ..programs.catalogue import POINT_BOUNDS
 from ..programs.entry_points import GRID_BLOCK_SIZE, cupy, entry_points, resident_blocks
 from ..programs.launch import Words
 from .block_passes import Depth, Picks
-from .pair_lists_gpu import merged
+from .pair_lists_gpu import merged, rows_by_number
 
 POINT_WINDOW, POINT_PAIRS = Layout("PointWindow"), Layout("PointPairs")
 # Rows of a window. 16 lane groups share 4 rows, so 512 rows are 2,048 tasks: about one for each lane group of an H200.
@@ -28,10 +28,9 @@ POINT_WINDOW, POINT_PAIRS = Layout("PointWindow"), Layout("PointPairs")
 ROWS = 512
 # As in csrc/points/bounds.cuh.
 STRATA_OF_ROW, DRAWN = 512, 3
-# The most pairs of a row that a pass picks at first, each the best of one of 512 strata. Simulated cores of Gaussian
-# points, n = 5,000 and d = 64, hold 23 pairs a row in the end, and 42 if 32 are picked: benchmarks/log/points.md,
-# "Products of matrices on a GPU".
-PICKED = 16
+# The most pairs of a row that a pass picks at first, each the best of one of 512 strata. With 16 of them mixtures take
+# more rounds, and with 32 clusters take twice as much memory: benchmarks/log/points.md, "24 pairs of a pick".
+PICKED = 24
 PASSES = (
     "price_bounds_grid", "overpriced_bounds_grid", "draw_pairs_grid", "costs_by_places_grid", "round_duals_grid",
 )  # fmt: skip
@@ -233,55 +232,56 @@ class BoundPasses:
 
     def _picked(self, name: str, rows: Any, v: Any, duals: tuple[Any, ...], most: int) -> Any:
         """Places of pairs that a program picks, increasing."""
-        n, m = self._shape
+        m = self._shape[1]
         rounded, number = cupy.empty(m, np.float32), cupy.zeros(1, np.int64)
         whole = self._pairs(self._x.points, self._y.points)
         self._programs.run(PASSES, "round_duals_grid", whole, v, 1 / self.unit, rounded)
         strata = cupy.empty((ROWS, STRATA_OF_ROW), np.float64), cupy.empty((ROWS, STRATA_OF_ROW), np.int32)
-        places = cupy.empty(most * min(n, len(rows) * ROWS), np.int64)  # of all rows of the windows
-        for some, window in self._windows(to_host(rows)):
-            of_rows = tuple(array[some] for array in duals)
-            own = (of_rows[0], v, of_rows[1]) if duals else ()
+        places = cupy.empty(most * len(rows), np.int64)
+        own = (duals[0], v, duals[1]) if duals else ()
+        for some, window in self._windows(rows):
             self._programs.run(
-                PASSES, name, self._pairs(self._x.points[some], self._y.points), np.int64(self._coordinates), window,
-                self._x.of_points[some], self._y.of_points, rounded, 1 / self.unit, *strata, np.int32(most),
-                np.int64(some.start), places, number, *own,
+                PASSES, name, self._pairs(self._x.points[: len(some)], self._y.points), np.int64(self._coordinates),
+                window, some, self._x.of_points, self._y.of_points, rounded, 1 / self.unit, *strata, np.int32(most),
+                places, number, *own,
             )  # fmt: skip
         places = cuda.beginning(places, int(number.item()))
         places.sort()
         return places
 
-    def _windows(self, numbers: Any) -> Iterator[tuple[slice, Any]]:
-        """Windows that have some of these rows, one after the other in one piece of memory."""
-        n, m = self._shape
-        window = cupy.empty((min(ROWS, n), m), np.float32)
-        for first in range(0, n, ROWS):
-            some = slice(first, min(first + ROWS, n))
-            begin, end = np.searchsorted(numbers, (some.start, some.stop))
-            if end > begin:
-                self.rows_seen += some.stop - some.start
-                here = window[: some.stop - some.start]
-                self._fill(Cloud(*(None if array is None else array[some] for array in self._x)), here)
-                yield some, here
+    def _windows(self, rows: Any) -> Iterator[tuple[Any, Any]]:
+        """Windows of the listed rows, one after the other in one piece of memory, each with the numbers of its rows."""
+        window, numbers = cupy.empty((min(ROWS, len(rows)), self._shape[1]), np.float32), to_host(rows)
+        for first in range(0, len(rows), ROWS):
+            some = rows[first : first + ROWS]
+            self.rows_seen += len(some)
+            here = window[: len(some)]
+            self._fill(rows_by_number(self._filled_from, some, numbers[first : first + ROWS]), here)
+            yield some, here
+
+    @property
+    def _filled_from(self) -> Any:
+        """The factors of x, or the points x if no products bound the metric."""
+        return self._x.points if self._x.factors is None else self._x.factors
 
     def rough(self, rows: slice) -> Any:
         """What some rows cost in the minimisation form, rounded, divided by the unit, without the limit."""
-        points, factors, of_points = self._x
         if self._of_rows is None:
-            self._of_rows = to_host(of_points)
+            self._of_rows = to_host(self._x.of_points)
         own = cupy.asarray(np.ascontiguousarray(self._of_rows[rows]))
-        x = Cloud(points[rows], None if factors is None else factors[rows], own)
-        window = cupy.empty((len(x.points), self._shape[1]), np.float32)
-        self._fill(x, window)
-        pairs, of_points = self._pairs(x.points, self._y.points), (x.of_points, self._y.of_points)
+        x = self._x.points[rows]
+        window = cupy.empty((len(x), self._shape[1]), np.float32)
+        self._fill(self._filled_from[rows], window)
+        pairs, of_points = self._pairs(x, self._y.points), (own, self._y.of_points)
         self._programs.run(FINISH, "finish_window_grid", pairs, *of_points, window)
         return window
 
-    def _fill(self, of: Cloud, window: Any) -> None:
+    def _fill(self, of: Any, window: Any) -> None:
+        """Fills a window from its rows of `_filled_from`."""
         if self._is_product:
-            cuda.product_into(of.factors, self._y.factors, window)
+            cuda.product_into(of, self._y.factors, window)
             return
-        x = cupy.ascontiguousarray(of.points)
+        x = cupy.ascontiguousarray(of)
         packed = POINT_WINDOW.pack(
             x=x.data.ptr, y=self._turned_points().data.ptr, costs=0, num_rows=len(x), num_columns=self._shape[1],
             dimension=self._coordinates, p=self._p,

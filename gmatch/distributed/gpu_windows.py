@@ -36,7 +36,7 @@ from .filled_windows import FilledWindows, has_few_coordinates, slices_of_passes
 from .found import Found
 from .gpu_prices import RowsOfPoints, StoredRows, prices_on_gpu
 from .lap import result_of
-from .margins import Margins
+from .margins import ROUNDINGS, RisenRows
 from .part import Cut, MatrixPart, Part, Places
 from .point_windows import PointBlock
 from .ranks import Ranks, one_rank
@@ -61,7 +61,7 @@ OF_CUPY = "Out of memory allocating"
 # auctions nearly all rows still wanted new columns. With 2,048 rows prices take 56 ms, and 3 auctions are enough:
 # benchmarks/log/points.md, "Products of matrices on a GPU".
 MOST_SAMPLED = 2048
-# The `Depth.times` with which passes pick the most entries, up to 128 a row (64 of points of many coordinates), and the
+# The `Depth.times` with which passes pick the most entries, up to 128 a row (96 of points of many coordinates), and the
 # one with which passes pick a core for an auction.
 MOST_PICKED, DEPTH_BY_AUCTIONS = 2, 0
 # A sum by NumPy is off by less than this share of the sum of all magnitudes. NumPy adds up 128 numbers with 16
@@ -202,7 +202,7 @@ class GpuWindowPart(MatrixPart):
         self._offered: list[Places] = []
         if isinstance(block, CheckedWindows):
             block.entries_of_core = self.entries_of
-        self.margins = Margins(shape[0])
+        self.margins: RisenRows = RisenRows(shape[0])
         self.passes: Any = self._over_windows(block.limit)
         self._uncut: Any = self._over_windows(getattr(block, "cut", None))
         self._pairs: Any = None
@@ -507,7 +507,7 @@ def start(ranks: Ranks, part: Any, v: Any) -> Any:
 def price(part: GpuWindowPart, v: Any, times: int) -> Places:
     """As `core.price`. If the duals come from auctions, these have picked the pairs already.
 
-    By other duals rows pick up to 128 entries (64 of points of many coordinates), whatever `times` is: duals from a
+    By other duals rows pick up to 128 entries (96 of points of many coordinates), whatever `times` is: duals from a
     sample are rough.
     """
     picked, part.picked = part.picked, None
@@ -534,10 +534,19 @@ def is_near(u: Any, v: Any, excess: Any, gap: float) -> bool:
 
 
 def overpriced(part: GpuWindowPart, u: Any, v: Any) -> tuple[int, Places]:
-    """As `core.overpriced`. With a gap, the pass also finds how far u is above the least cost - v of each row."""
-    if part.gap is None:
-        return core.overpriced(part, u, v)
+    """As `core.overpriced`, for rows that `RisenRows` tells.
+
+    With a gap, the pass reads all rows, and also finds how far u is above the least cost - v of each row.
+    """
     passes: Any = part.for_core
+    if part.gap is None:
+        rows = part.margins.rows_to_read(u, v)
+        picks = passes.overpriced(part.here(rows.astype(np.int32)), *part.own(u, v), Depth(1, part.share, part.limit))
+        places = part.places(picks)
+        at, columns = np.divmod(to_host(places[0]), part.shape[1])
+        is_cheap = to_host(places[1]) - v[columns] - u[at] < -ROUNDINGS * abs(u[at])
+        part.margins.note_listed(rows, u, at[is_cheap])
+        return picks.overpriced, places
     picks, least = passes.overpriced_and_least(part.all_rows(), *part.own(u, v), Depth(1, part.share, part.limit))
     excess = np.maximum(u - to_host(least), 0)
     if part.limit is not None:

@@ -59,6 +59,36 @@ class Margins:
         self._margins[rows] = least
 
 
+class RisenRows(Margins):
+    """For passes that tell no margins: a row is read again if its dual rose, or if some of its pairs were too cheap.
+
+    A pass lists only some of the pairs of a row that are too cheap. A row without one has no pair outside the core with
+    a slack below 0. That stays so while the duals of columns only fall and the dual of the row does not rise.
+    """
+
+    def forget(self) -> None:
+        self._columns: Any = None  # duals in the last pass
+        self._most: Any = None  # of each row the dual of which it is known that no pair is too cheap
+        self._is_known = np.zeros(self._rows, np.bool_)
+
+    def begin(self, bounds: Any, of_columns: Any) -> None:
+        self.forget()
+
+    def rows_to_read(self, of_rows: Any, of_columns: Any) -> Any:
+        if self._columns is None or (of_columns > self._columns).any():
+            self._most = of_rows.copy()
+            self._is_known[:] = False
+        self._columns = of_columns.copy()
+        # A search computes duals anew, which may round them up.
+        near = 0 if of_rows.dtype.kind == "i" else ROUNDING * abs(of_rows)
+        return (~self._is_known | (of_rows - self._most > near)).nonzero()[0]
+
+    def note_listed(self, rows: Any, of_rows: Any, listed: Any) -> None:
+        """Takes it that these rows were read, and that pairs of the `listed` rows were too cheap."""
+        self._most[rows], self._is_known[rows] = of_rows[rows], True
+        self._is_known[listed] = False
+
+
 class MarginsOfCore(Margins):
     """Margins for passes that also read pairs of the core. The pairs of the core are listed, and left out by number.
 

@@ -370,7 +370,7 @@ PAIR_LISTS = Program(
     entries=dict.fromkeys(
         (
             "merge_pairs_grid", "make_rows_grid", "make_long_rows_grid", "count_unknown_grid", "least_of_lists_grid",
-            "place_pairs_grid", "turn_pairs_grid",
+            "place_pairs_grid", "turn_pairs_grid", "copy_rows_grid",
         ),
         "512",
     ),

@@ -132,6 +132,23 @@ static std::string judge_places(Random& random, const emulator::Launch& launch) 
   return turned[number - 1] == -7 ? "" : "a turned pair too many";
 }
 
+static std::string judge_copied(Random& random, const emulator::Launch& launch) {
+  const Count words = 1 + random() % 70, rows = 1 + random() % 30;
+  std::vector<unsigned> from(rows * words);
+  for (unsigned& word : from) word = static_cast<unsigned>(random());
+  std::vector<Vertex> numbers;
+  for (Vertex row = 0; row < rows; ++row) {
+    if (random() % 2 == 0) numbers.push_back(row);
+  }
+  const Count number = static_cast<Count>(numbers.size());
+  std::vector<unsigned> to(number * words + 1, 7);
+  emulator::launch(launch, [&] { copy_rows_grid(from.data(), words, numbers.data(), number, to.data(), arrivals); });
+  for (Count i = 0; i < number * words; ++i) {
+    if (to[i] != from[numbers[i / words] * words + i % words]) return "another copied row";
+  }
+  return to.back() == 7 ? "" : "a copied row too many";
+}
+
 int main(int argc, char** argv) {
   return fuzz(argc, argv, 200, [](Random& random) -> std::string {
     const emulator::Launch launch = draw_launch(random);
@@ -142,6 +159,7 @@ int main(int argc, char** argv) {
     if (wrong.empty()) wrong = judge_rows<int>(random, launch, first, rows, columns, make_rows_grid);
     if (wrong.empty()) wrong = judge_rows<Count>(random, launch, first, rows, columns, make_long_rows_grid);
     if (wrong.empty()) wrong = judge_unknown(random, launch, first, second, rows, columns);
+    if (wrong.empty()) wrong = judge_copied(random, launch);
     return wrong.empty() ? judge_places(random, launch) : wrong;
   });
 }

@@ -197,30 +197,56 @@ struct Picked {
   std::vector<double> least;
 };
 
+// The numbers of the rows in a whole problem, which has others between them.
+static std::vector<Vertex> numbers_of(const Given& given) {
+  std::vector<Vertex> numbers;
+  for (Vertex row = 0; row < given.pairs.num_rows; ++row) numbers.push_back(2 * row + 1);
+  return numbers;
+}
+
+// What belongs to rows, `width` numbers each, where the whole problem has it.
+template <class Number>
+static std::vector<Number> in_whole(const std::vector<Number>& of_rows, Count width) {
+  const Count rows = static_cast<Count>(of_rows.size()) / width;
+  std::vector<Number> whole(2 * rows * width, Number{77});
+  for (Count i = 0; i < rows * width; ++i) whole[(2 * (i / width) + 1) * width + i % width] = of_rows[i];
+  return whole;
+}
+
 static Picked run(const Given& given, bool overpriced) {
   const Vertex rows = given.pairs.num_rows;
-  constexpr Count FIRST = 7;  // the number of the first row in the whole problem
-  std::vector<double> keys(rows * STRATA_OF_ROW), least(rows, 77);
+  const std::vector<Vertex> numbers = numbers_of(given);
+  const std::vector<double> x = in_whole(given.x, given.dimension), u = in_whole(given.u, 1);
+  const std::vector<float> of_rows = in_whole(given.of_rows, 1);
+  PointPairs pairs = given.pairs;
+  pairs.x = x.data();
+  std::vector<double> keys(rows * STRATA_OF_ROW), least(2 * rows, 77);
   std::vector<Vertex> columns(rows * STRATA_OF_ROW);
   Count number = 3;  // pairs of an earlier window
   std::vector<Count> places(number + rows * given.most + 1, -77);
   emulator::launch(given.launch, [&] {
     if (overpriced) {
-      overpriced_bounds_grid(given.pairs, given.dimension, given.window.data(), given.of_rows.data(), given.of_columns.data(),
-                             given.rounded.data(), given.per_unit, keys.data(), columns.data(), given.most, FIRST, places.data(),
-                             &number, given.u.data(), given.v.data(), least.data(), arrivals);
+      overpriced_bounds_grid(pairs, given.dimension, given.window.data(), numbers.data(), of_rows.data(), given.of_columns.data(),
+                             given.rounded.data(), given.per_unit, keys.data(), columns.data(), given.most, places.data(),
+                             &number, u.data(), given.v.data(), least.data(), arrivals);
     } else {
-      price_bounds_grid(given.pairs, given.dimension, given.window.data(), given.of_rows.data(), given.of_columns.data(),
-                        given.rounded.data(), given.per_unit, keys.data(), columns.data(), given.most, FIRST, places.data(),
-                        &number, arrivals);
+      price_bounds_grid(pairs, given.dimension, given.window.data(), numbers.data(), of_rows.data(), given.of_columns.data(),
+                        given.rounded.data(), given.per_unit, keys.data(), columns.data(), given.most, places.data(), &number,
+                        arrivals);
     }
   });
   if (places[0] != -77 || places[2] != -77 || places[number] != -77) emulator::fail("pairs outside their room");
   std::vector<Count> own(&places[3], &places[0] + number);
-  for (Count& place : own) place -= FIRST * given.pairs.num_columns;
+  for (Count& place : own) {
+    const Count row = place / given.pairs.num_columns;
+    if (row % 2 == 0) emulator::fail("a pair of a row that is not listed");
+    place -= (row - row / 2) * given.pairs.num_columns;
+  }
   std::sort(own.begin(), own.end());
   if (std::adjacent_find(own.begin(), own.end()) != own.end()) emulator::fail("a pair that is picked twice");
-  return {own, least};
+  std::vector<double> of_listed;
+  for (const Vertex row : numbers) of_listed.push_back(least[row]);
+  return {own, of_listed};
 }
 
 // The picked pairs of a row, by keys, must be the least of the strata that have any.

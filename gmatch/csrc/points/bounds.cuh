@@ -25,7 +25,8 @@ DEVICE float float_below(double x) {
 // Bounds of the pairs of some rows, divided by a unit that is a power of two.
 struct PairBounds {
   const float* window;      // [num_rows][num_columns]
-  const float* of_rows;     // [num_rows]
+  const Vertex* rows;       // [num_rows] numbers of the rows in the whole problem, increasing
+  const float* of_rows;     // of all rows of the problem
   const float* of_columns;  // [num_columns]
   const float* v;           // [num_columns] duals divided by the unit, rounded up
   double per_unit;          // 1 / unit
@@ -51,7 +52,7 @@ template <class Terms>
 struct BoundedPass {
   static constexpr Vertex ROWS = 4;
 
-  PointPairs costs;  // y lies here as x does: [num_columns][dimension]
+  PointPairs costs;  // x are all rows of the problem, and num_rows is of the window. y lies as x does: [num_columns][dimension]
   Count dimension;
   PairBounds bounds;
 
@@ -75,7 +76,7 @@ struct BoundedPass {
     for (Vertex r = 0; r < ROWS; ++r) {
       const Count row = first_row + r < costs.num_rows ? first_row + r : first_row;
       entries[r] = bounds.window + row * columns;
-      of_row[r] = bounds.of_rows[row];
+      of_row[r] = bounds.of_rows[bounds.rows[row]];
     }
     for (Count begin = share * 32 + team.lane(); begin < columns; begin += TOGETHER * STRATA_OF_ROW) {
       float entry[TOGETHER][ROWS], of_column[TOGETHER], v[TOGETHER];
@@ -98,20 +99,22 @@ struct BoundedPass {
 
   // The bound of a cost, without the limit.
   DEVICE float of_sum(float sum) const { return Terms::bound(sum, static_cast<float>(costs.sign)); }
-  // What a pair costs.
+  // What a pair of the whole problem costs.
   DEVICE double at(Vertex row, Vertex column) const {
     return costs.of_cost(sum_of_pair<Terms>(costs.x + row * dimension, costs.y + column * dimension, dimension, costs.p));
   }
 
   DEVICE bool is_row(Vertex first_row, Vertex r) const { return first_row + r < costs.num_rows; }
+  // The number of such a row in the whole problem. Beyond the last row it is the number of the first one.
+  DEVICE Vertex number(Vertex first_row, Vertex r) const { return bounds.rows[is_row(first_row, r) ? first_row + r : first_row]; }
 };
 
 // Where the picked pairs go: their places row * num_columns + column in the whole problem, in any order.
 struct PickedPairs {
-  Vertex most;      // of a row
-  Count first_row;  // the number of row 0 in the whole problem
-  Count* places;    // room for `most` of each row
-  Count* number;    // [1] how many pairs there are, of all windows so far
+  Vertex most;         // of a row
+  const Vertex* rows;  // [num_rows] numbers of the rows in the whole problem
+  Count* places;       // room for `most` of each row
+  Count* number;       // [1] how many pairs there are, of all windows so far
 };
 
 // Picks the least keys of each row, among its strata that have a column.
@@ -142,7 +145,7 @@ DEVICE void pick_least(Team& team, Count num_rows, Count num_columns, const Stra
         is_taken = true;
         keys[share] = infinite;
         picked.places[begin + k] =
-            (picked.first_row + row) * num_columns + strata.columns[strata.place(row, share, team.lane())];
+            Count{picked.rows[row]} * num_columns + strata.columns[strata.place(row, share, team.lane())];
       }
     }
   });
@@ -216,12 +219,12 @@ DEVICE void find_overpriced_by_bounds(Team& team, const Pass& pass, const double
     float most[ROWS];
     Vertex at[ROWS];
     for (Vertex r = 0; r < ROWS; ++r) {
-      least[r] = u[pass.is_row(first_row, r) ? first_row + r : first_row];
+      least[r] = u[pass.number(first_row, r)];
       most[r] = float_above(least[r] * per_unit);
       at[r] = NONE;
     }
     pass.each_below(team, first_row, share, most, [&](Vertex r, Vertex column, float) {
-      const double reduced = pass.at(pass.is_row(first_row, r) ? first_row + r : first_row, column) - v[column];
+      const double reduced = pass.at(pass.number(first_row, r), column) - v[column];
       if (!(reduced < least[r])) return;
       least[r] = reduced;
       most[r] = float_above(reduced * per_unit);
@@ -229,7 +232,7 @@ DEVICE void find_overpriced_by_bounds(Team& team, const Pass& pass, const double
     });
     for (Vertex r = 0; r < ROWS && pass.is_row(first_row, r); ++r) {
       const Count place = strata.place(first_row + r, share, team.lane());
-      const double dual = u[first_row + r];
+      const double dual = u[pass.number(first_row, r)];
       const bool is_none = at[r] == NONE || is_rounding(least[r] - dual, dual, v[at[r]]);
       strata.keys[place] = least[r];
       strata.columns[place] = is_none ? NONE : at[r];
@@ -237,13 +240,14 @@ DEVICE void find_overpriced_by_bounds(Team& team, const Pass& pass, const double
   });
   team.sync();
   team.each_group(pass.costs.num_rows, [&](Count row) {
-    double least = u[row];
+    const Vertex number = pass.bounds.rows[row];
+    double least = u[number];
     for (Vertex share = 0; share < SHARES; ++share) {
       const double key = strata.keys[strata.place(row, share, team.lane())];
       least = key < least ? key : least;
     }
     least = team.min_group(least);
-    if (team.lane() == 0) least_of_rows[row] = least;
+    if (team.lane() == 0) least_of_rows[number] = least;
   });
   pick_least(team, pass.costs.num_rows, pass.costs.num_columns, strata, picked);
 }

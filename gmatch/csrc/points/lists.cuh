@@ -165,3 +165,12 @@ DEVICE void turn_pairs(Team& team, const Count* places, Count length, Count firs
     turned[i] = places[i] % num_columns * num_rows + places[i] / num_columns + first_row;
   });
 }
+
+// Copies rows of an array, by their numbers. A row has `words` words of 4 bytes.
+template <class Team>
+DEVICE void copy_rows(Team& team, const unsigned* from, Count words, const Vertex* rows, Count num_rows, unsigned* to) {
+  team.each_group(num_rows, [&](Count row) {
+    const unsigned* own = from + Count{rows[row]} * words;
+    for (Count k = team.lane(); k < words; k += team.lanes()) to[row * words + k] = own[k];
+  });
+}

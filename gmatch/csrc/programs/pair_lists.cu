@@ -49,3 +49,9 @@ PROGRAM(turn_pairs_grid, 512)
   GridTeam<32> team(arrivals);
   turn_pairs(team, places, length, first_row, num_rows, num_columns, turned);
 }
+
+PROGRAM(copy_rows_grid, 512)
+(const unsigned* from, Count words, const Vertex* rows, Count num_rows, unsigned* to, unsigned* arrivals) {
+  GridTeam<32> team(arrivals);
+  copy_rows(team, from, words, rows, num_rows, to);
+}

@@ -2,21 +2,21 @@
 #include "points/bounds.cuh"
 
 PROGRAM(price_bounds_grid, 512)
-(PointPairs pairs, Count dimension, const float* window, const float* of_rows, const float* of_columns, const float* rounded_v,
- double per_unit, double* keys, Vertex* columns, int most, Count first_row, Count* places, Count* number,
+(PointPairs pairs, Count dimension, const float* window, const Vertex* rows, const float* of_rows, const float* of_columns,
+ const float* rounded_v, double per_unit, double* keys, Vertex* columns, int most, Count* places, Count* number,
  unsigned* arrivals) {
   GridTeam<32> team(arrivals);
-  const BoundedPass<TERMS> pass{pairs, dimension, {window, of_rows, of_columns, rounded_v, per_unit}};
-  price_by_bounds(team, pass, {keys, columns}, {most, first_row, places, number});
+  const BoundedPass<TERMS> pass{pairs, dimension, {window, rows, of_rows, of_columns, rounded_v, per_unit}};
+  price_by_bounds(team, pass, {keys, columns}, {most, rows, places, number});
 }
 
 PROGRAM(overpriced_bounds_grid, 512)
-(PointPairs pairs, Count dimension, const float* window, const float* of_rows, const float* of_columns, const float* rounded_v,
- double per_unit, double* keys, Vertex* columns, int most, Count first_row, Count* places, Count* number, const double* u,
+(PointPairs pairs, Count dimension, const float* window, const Vertex* rows, const float* of_rows, const float* of_columns,
+ const float* rounded_v, double per_unit, double* keys, Vertex* columns, int most, Count* places, Count* number, const double* u,
  const double* v, double* least, unsigned* arrivals) {
   GridTeam<32> team(arrivals);
-  const BoundedPass<TERMS> pass{pairs, dimension, {window, of_rows, of_columns, rounded_v, per_unit}};
-  find_overpriced_by_bounds(team, pass, u, v, least, {keys, columns}, {most, first_row, places, number});
+  const BoundedPass<TERMS> pass{pairs, dimension, {window, rows, of_rows, of_columns, rounded_v, per_unit}};
+  find_overpriced_by_bounds(team, pass, u, v, least, {keys, columns}, {most, rows, places, number});
 }
 
 PROGRAM(draw_pairs_grid, 512)
@@ -61,7 +61,7 @@ PROGRAM(factors_grid, 512)
 PROGRAM(finish_window_grid, 512)
 (PointPairs pairs, const float* of_rows, const float* of_columns, float* window, unsigned* arrivals) {
   GridTeam<32> team(arrivals);
-  finish_window(team, BoundedPass<TERMS>{pairs, 0, {nullptr, of_rows, of_columns, nullptr, 0}}, window);
+  finish_window(team, BoundedPass<TERMS>{pairs, 0, {nullptr, nullptr, of_rows, of_columns, nullptr, 0}}, window);
 }
 
 PROGRAM(bounds_of_window_grid, 512)(PointWindow window, double per_unit, float* bounds, unsigned* arrivals) {
