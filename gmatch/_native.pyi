@@ -63,6 +63,16 @@ def match_workspace_size(
     forest: int, start: int, num_rows: int, num_columns: int, num_edges: int, offset: str, column: str
 ) -> int: ...
 def inspect_costs(costs: Any, stored: str, threads: int) -> tuple[Any, Any, bool, bool, bool]: ...
+
+class FewPairs:
+    lowest: Any
+    highest: Any
+    def has_negative_within(self, bound: float) -> bool: ...
+
+def find_few_pairs(costs: Any, stored: str, maximize: bool, threads: int) -> FewPairs | None: ...
+def assign_few_pairs(
+    pairs: FewPairs, limit: int | float | None, row_match: Any, col_match: Any, u: Any, v: Any
+) -> dict[str, Any]: ...
 def assign_in_tiers(
     costs: Any, stored: str, maximize: bool, limit: float | None, lowest: float, highest: float, row_match: Any,
     col_match: Any, u: Any, v: Any, rests: Any | None, has_solution: bool,

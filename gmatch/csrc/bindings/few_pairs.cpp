@@ -1,0 +1,67 @@
+// few_pairs.cpp: matrices in which nearly all pairs cost the same, for Python.
+#include "serial/few_pairs.hpp"
+
+#include <nanobind/stl/string.h>
+
+#include "bindings/module.hpp"
+#include "bindings/type_names.hpp"
+
+namespace {
+
+// The pairs, or None.
+template <class Dual>
+nb::object find_few_pairs(const AnyMatrix& costs, const std::string& stored, bool maximize, int threads) {
+  return with_stored<Dual>(stored, [&](auto entry) -> nb::object {
+    using Stored = decltype(entry);
+    if constexpr (IS_NARROW<Stored>) {
+      return nb::none();
+    } else {
+      const auto problem = dense_costs<Stored>(costs, maximize, nb::none());
+      std::optional<FewPairs<Dual>> found;
+      {
+        const OthersMayRun others_may_run;
+        found = FewPairsFinder<Stored>(problem).find(threads);
+      }
+      if (!found) return nb::none();
+      return nb::cast(std::move(*found));
+    }
+  });
+}
+
+template <class Dual>
+nb::dict assign_few_pairs(const FewPairs<Dual>& pairs, nb::handle limit, Array<Vertex> row_match, Array<Vertex> col_match,
+                          Array<Dual> u, Array<Dual> v) {
+  SparseShortestPathCounters counted{};
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  const Dual cut_off = limit.is_none() ? pairs.common : nb::cast<Dual>(limit);
+  {
+    const OthersMayRun others_may_run;
+    solve_few_pairs(pairs, cut_off, {u.data(), v.data(), row_match.data(), col_match.data()}, counted);
+  }
+  return to_dict(pairs.num_rows, counted.start_size, counted, lap(clock, now));
+}
+
+template <class Dual>
+void define_for(nb::module_& m, const char* name) {
+  nb::class_<FewPairs<Dual>>(m, name)
+      .def_ro("lowest", &FewPairs<Dual>::least)
+      .def_ro("highest", &FewPairs<Dual>::common)
+      .def("has_negative_within", &FewPairs<Dual>::has_negative_within, "bound"_a);
+  m.def("assign_few_pairs", &assign_few_pairs<Dual>, "pairs"_a, "limit"_a.none(), "row_match"_a.noconvert(),
+        "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert());
+}
+
+nb::object find_any(AnyMatrix costs, const std::string& stored, bool maximize, int threads) {
+  const bool are_integers = stored.find("int") != std::string::npos;
+  return are_integers ? find_few_pairs<Count>(costs, stored, maximize, threads)
+                      : find_few_pairs<double>(costs, stored, maximize, threads);
+}
+
+}  // namespace
+
+void define_few_pairs(nb::module_& m) {
+  define_for<Count>(m, "FewPairsOfIntegers");
+  define_for<double>(m, "FewPairsOfFloats");
+  m.def("find_few_pairs", &find_any, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "threads"_a);
+}
