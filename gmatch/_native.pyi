@@ -73,6 +73,9 @@ def find_few_pairs(costs: Any, stored: str, maximize: bool, threads: int) -> Few
 def assign_few_pairs(
     pairs: FewPairs, limit: int | float | None, row_match: Any, col_match: Any, u: Any, v: Any
 ) -> dict[str, Any]: ...
+def assign_few_pairs_in_tiers(
+    pairs: FewPairs, row_match: Any, col_match: Any, u: Any, v: Any, tier_rows: Any, tier_columns: Any
+) -> dict[str, Any] | None: ...
 def assign_in_tiers(
     costs: Any, stored: str, maximize: bool, limit: float | None, lowest: float, highest: float, row_match: Any,
     col_match: Any, u: Any, v: Any, rests: Any | None, has_solution: bool,

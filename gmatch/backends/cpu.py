@@ -173,11 +173,25 @@ def assign_in_tiers(
     `rests`, if given, becomes the rests of the costs of pairs that the solution might use. Without a solution, one is
     found with a smaller number in the place of the largest, and the vectors are only written.
     """
+    if costs.few_pairs is not None and costs.limit is None and rests is None:
+        exact, counters = _few_pairs_in_tiers(costs, vectors)
+        if exact is not None:
+            return "solved", exact, counters
     outcome, words, counters = _native.assign_in_tiers(
         *_arguments(costs), costs.lowest, costs.highest, *vectors, rests, has_solution
     )  # fmt: skip
     exact = None if words is None else exact_duals(words, *costs.array.shape)
     return TIER_OUTCOMES[outcome], exact, dict(counters) | {"team": "host", "threads": 1}
+
+
+def _few_pairs_in_tiers(costs: DenseCosts, vectors: Vectors) -> tuple[ExactDuals | None, dict[str, Any]]:
+    rows, columns = (np.empty(length, np.int64) for length in costs.array.shape)
+    counters = _native.assign_few_pairs_in_tiers(costs.few_pairs, *vectors, rows, columns)
+    if counters is None:
+        return None, {}
+    exact = ExactDuals((Tier(costs.few_pairs.highest, rows, columns),), vectors.u.copy(), vectors.v.copy())
+    vectors.u[:], vectors.v[:] = exact.nearest_u(), exact.nearest_v()
+    return exact, dict(counters) | {"team": "host", "threads": 1}
 
 
 def new_vectors(costs: DenseCosts) -> Vectors:

@@ -1,5 +1,5 @@
 // few_pairs.cpp: matrices in which nearly all pairs cost the same, for Python.
-#include "serial/few_pairs.hpp"
+#include "serial/exact/few_pairs_in_tiers.hpp"
 
 #include <nanobind/stl/string.h>
 
@@ -42,6 +42,32 @@ nb::dict assign_few_pairs(const FewPairs<Dual>& pairs, nb::handle limit, Array<V
   return to_dict(pairs.num_rows, counted.start_size, counted, lap(clock, now));
 }
 
+// In tiers: the duals of the tier, which are whole, and of the rests. None if that cannot be; then nothing is written.
+nb::object assign_few_pairs_in_tiers(const FewPairs<double>& pairs, Array<Vertex> row_match, Array<Vertex> col_match,
+                                     Array<double> u, Array<double> v, Array<Count> tier_rows, Array<Count> tier_columns) {
+  SparseShortestPathCounters counted{};
+  const HostTeam clock(0, 1, nullptr);
+  Count now = clock.nanoseconds();
+  {
+    const OthersMayRun others_may_run;
+    FewPairsInTiers solver(pairs, counted);
+    if (solver.solve()) {
+      const FoundPairs &rests = solver.of_rests(), &tier = solver.of_tier();
+      std::copy(rests.row_match.begin(), rests.row_match.end(), row_match.data());
+      std::copy(rests.col_match.begin(), rests.col_match.end(), col_match.data());
+      std::copy(rests.u.begin(), rests.u.end(), u.data());
+      std::copy(rests.v.begin(), rests.v.end(), v.data());
+      std::copy(tier.u.begin(), tier.u.end(), tier_rows.data());
+      std::copy(tier.v.begin(), tier.v.end(), tier_columns.data());
+      now = lap(clock, now);
+    } else {
+      now = -1;
+    }
+  }
+  if (now < 0) return nb::none();
+  return to_dict(pairs.num_rows, 0, counted, now);
+}
+
 template <class Dual>
 void define_for(nb::module_& m, const char* name) {
   nb::class_<FewPairs<Dual>>(m, name)
@@ -63,5 +89,7 @@ nb::object find_any(AnyMatrix costs, const std::string& stored, bool maximize, i
 void define_few_pairs(nb::module_& m) {
   define_for<Count>(m, "FewPairsOfIntegers");
   define_for<double>(m, "FewPairsOfFloats");
+  m.def("assign_few_pairs_in_tiers", &assign_few_pairs_in_tiers, "pairs"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(),
+        "u"_a.noconvert(), "v"_a.noconvert(), "tier_rows"_a.noconvert(), "tier_columns"_a.noconvert());
   m.def("find_few_pairs", &find_any, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "threads"_a);
 }

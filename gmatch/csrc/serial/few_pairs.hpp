@@ -183,19 +183,32 @@ class FewPairsFinder {
   Dual common_{};
 };
 
-// Matches all rows at the least cost, cut off at a limit. Rows that are out take columns that are free.
+// Vectors of a solution.
+struct FoundPairs {
+  std::vector<Vertex> row_match, col_match;
+  std::vector<double> u, v;
+
+  FoundPairs(Vertex num_rows, Vertex num_columns) : row_match(num_rows), col_match(num_columns), u(num_rows), v(num_columns) {}
+  ShortestPathResult<double> result() { return {u.data(), v.data(), row_match.data(), col_match.data()}; }
+};
+
+// Rows that are out take columns that are free, in their order.
 template <class Dual>
-void solve_few_pairs(const FewPairs<Dual>& pairs, Dual limit, const ShortestPathResult<Dual>& result,
+void match_rows_that_are_out(const ShortestPathResult<Dual>& result, Vertex num_rows) {
+  Vertex free = 0;
+  for (Vertex row = 0; row < num_rows; ++row) {
+    if (result.row_match[row] != NONE) continue;
+    while (result.col_match[free] != NONE) ++free;
+    result.row_match[row] = free;
+    result.col_match[free] = row;
+  }
+}
+
+// Matches all rows at the least cost, by other costs of the listed pairs. Ways out cost `way_out`, and no pair costs more.
+template <class Dual>
+void solve_few_pairs(const FewPairs<Dual>& pairs, Dual way_out, const Dual* entries, const ShortestPathResult<Dual>& result,
                      SparseShortestPathCounters& counters) {
   const Vertex num_rows = pairs.num_rows, num_columns = pairs.num_columns, num_ends = num_columns + num_rows;
-  const Dual way_out = std::min(limit, pairs.common);
-  const Dual* entries = pairs.costs.data();
-  std::vector<Dual> cut_off;
-  if (way_out < pairs.common) {
-    cut_off.resize(pairs.costs.size());
-    std::transform(pairs.costs.begin(), pairs.costs.end(), cut_off.begin(), [=](Dual cost) { return std::min(cost, way_out); });
-    entries = cut_off.data();
-  }
   using Costs = const SparseCosts<Dual, Count, Vertex>;
   Costs costs{num_rows, num_ends, pairs.offsets.data(), pairs.columns.data(), entries, false};
   std::vector<Vertex> col_match(num_ends);
@@ -203,12 +216,20 @@ void solve_few_pairs(const FewPairs<Dual>& pairs, Dual limit, const ShortestPath
   SparseShortestPathSolver<Costs>(costs, counters).solve(false, result.row_match, col_match.data(), result.u, v.data());
   std::copy_n(col_match.begin(), num_columns, result.col_match);
   std::copy_n(v.begin(), num_columns, result.v);
-  Vertex free = 0;
   for (Vertex row = 0; row < num_rows; ++row) {
     if (result.row_match[row] < num_columns) continue;
-    while (result.col_match[free] != NONE) ++free;
-    result.row_match[row] = free;
-    result.col_match[free] = row;
-    result.u[row] = way_out;
+    result.row_match[row] = NONE;
+    result.u[row] = way_out;  // the way out itself may have a dual below 0
   }
+  match_rows_that_are_out(result, num_rows);
+}
+
+// Matches all rows at the least cost, cut off at a limit.
+template <class Dual>
+void solve_few_pairs(const FewPairs<Dual>& pairs, Dual limit, const ShortestPathResult<Dual>& result,
+                     SparseShortestPathCounters& counters) {
+  if (pairs.common <= limit) return solve_few_pairs(pairs, pairs.common, pairs.costs.data(), result, counters);
+  std::vector<Dual> cut_off(pairs.costs.size());
+  std::transform(pairs.costs.begin(), pairs.costs.end(), cut_off.begin(), [=](Dual cost) { return std::min(cost, limit); });
+  solve_few_pairs(pairs, limit, cut_off.data(), result, counters);
 }
