@@ -98,12 +98,18 @@ class FewPairsFinder {
   // 80 entries in the cache or 32 in memory: benchmarks/log/ties_and_gates.md, "The cheaper pairs are a core".
   static constexpr Count MOST = 64, FIRST_LINES = 16;
 
-  // The cheaper pairs of some lines.
+  // The cheaper pairs of some lines, and room for another line.
   struct Share {
     std::vector<Count> ends;  // of each line
     std::vector<Vertex> places;
     std::vector<Dual> costs;
     bool is_listed = false;
+
+    void make_room(std::size_t size) {
+      if (size <= places.size()) return;
+      places.resize(2 * size);
+      costs.resize(2 * size);
+    }
   };
 
   // Whether three pairs in four of a sample have the greatest cost of the sample.
@@ -123,21 +129,26 @@ class FewPairsFinder {
     const Stored number = static_cast<Stored>(costs_.maximize ? -common_ : common_);
     std::vector<typename Others::Word> others(length_ / Others::WORD + 1);
     Poll poll;
+    Count size = 0;
+    bool are_costs = true;
     for (Vertex line = begin; line < end; ++line) {
       poll.spend(length_);
       const Stored* const entries = costs_.costs + line * line_stride_;
       run_in_lanes<Others>(sizeof(Stored) * length_, entries, number, length_, others.data());
+      share.make_room(static_cast<std::size_t>(size + length_));
+      Vertex* const places = share.places.data();
+      Dual* const costs = share.costs.data();
       for (Vertex first = 0; first < length_; first += Others::WORD) {
         for (auto word = others[first / Others::WORD]; word != 0; word &= word - 1) {
           const Vertex place = first + first_bit(word);
           const Dual cost = costs_.of_entry(entries[place]);
-          if (!(cost < common_ && cost > -costs_.infinite())) return false;
-          share.places.push_back(place);
-          share.costs.push_back(cost);
+          are_costs = are_costs && cost < common_ && cost > -costs_.infinite();
+          places[size] = place;
+          costs[size++] = cost;
         }
       }
-      share.ends.push_back(static_cast<Count>(share.places.size()));
-      if (share.ends.back() * MOST > (line - begin + FIRST_LINES) * Count{length_}) return false;
+      share.ends.push_back(size);
+      if (!are_costs || size * MOST > (line - begin + FIRST_LINES) * Count{length_}) return false;
     }
     return true;
   }
