@@ -133,3 +133,42 @@ def test_small_costs_near_a_common_zero_are_seen() -> None:
     costs[0, 0], costs[1, 1], costs[1, 2] = -1e6, -1e-13, -2e-13
     found = gmatch.lap(gmatch.DenseCosts(costs), threads=1, certify=True)
     assert found.row_match[1] == 2 and found.row_match[0] == 0
+
+
+def whole(seed: int, kind: str) -> Any:
+    """Whole costs below 2**53 with pairs that are small beside others, and many that cost nothing."""
+    random = np.random.default_rng(seed)
+    powers = {"all": random.uniform(0, 50, (80, 80)), "few large": 50 * (random.random((80, 80)) < 0.05)}
+    found = np.floor(2 ** powers[kind] * random.integers(1, 9, (80, 80))).astype(np.int64)
+    return np.where(random.random((80, 80)) < 1 / 80, -found, 0)
+
+
+@pytest.mark.parametrize("kind", ["all", "few large"])
+def test_no_small_cost_is_hidden(kind: str) -> None:
+    """Duals of floats hide small costs. Integers know the optimum."""
+    hidden = 0
+    for seed in range(25):
+        costs = whole(seed, kind)
+        right = gmatch.lap(np.repeat(costs, 2, axis=1)[:, ::2], method="jv", threads=1).cost
+        found = gmatch.lap(gmatch.DenseCosts(costs * 2.0**-40), threads=1, certify=True)
+        assert costs[found.row_ind, found.col_ind].sum() == right
+        small = -costs[found.row_ind, found.col_ind]
+        largest = max(abs(found.u).max(), abs(found.v).max()) * 2.0**40
+        hidden += bool((small[small > 0] < largest / 512 / 81).any())
+    assert hidden > 5
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("number", [1e9, 1e15, 1e300])
+def test_duals_beside_a_number_for_not_are_strict(shape: tuple[int, int], number: float) -> None:
+    """Some rows must use the number: duals are in tiers, and rests lose no digit."""
+    for seed in range(5):
+        costs = few(seed, shape, number, each=1)
+        costs[seed : 40 * (seed % 2)] = number
+        problem = gmatch.DenseCosts(costs)
+        assert problem.few_pairs is not None
+        found = gmatch.lap(problem, threads=1)
+        assert found.exact is not None and gmatch.verify(costs, found, strict=True).gap < 1e-12
+        ones = np.where(costs < number, costs - 10 * max(shape), 0)  # as many cheap pairs as can be, then the cheapest
+        best = ones[linear_sum_assignment(ones)].sum()
+        assert ones[found.row_ind, found.col_ind].sum() == pytest.approx(best, abs=1e-8)

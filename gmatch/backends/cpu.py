@@ -173,12 +173,13 @@ def assign_in_tiers(
     `rests`, if given, becomes the rests of the costs of pairs that the solution might use. Without a solution, one is
     found with a smaller number in the place of the largest, and the vectors are only written.
     """
-    if costs.few_pairs is not None and costs.limit is None and rests is None:
+    few_pairs = costs.few_pairs if costs.limit is None else None
+    if few_pairs is not None and rests is None:
         exact, counters = _few_pairs_in_tiers(costs, vectors)
         if exact is not None:
             return "solved", exact, counters
     outcome, words, counters = _native.assign_in_tiers(
-        *_arguments(costs), costs.lowest, costs.highest, *vectors, rests, has_solution
+        *_arguments(costs), costs.lowest, costs.highest, *vectors, rests, has_solution, few_pairs
     )  # fmt: skip
     exact = None if words is None else exact_duals(words, *costs.array.shape)
     return TIER_OUTCOMES[outcome], exact, dict(counters) | {"team": "host", "threads": 1}

@@ -90,7 +90,8 @@ class FewPairsInTiers {
     }
 
     // Writes the pairs of these lines, and the duals of these lines and of the places that have a pair; 0 at all other places.
-    bool solve(std::vector<Vertex>& line_match, std::vector<Vertex>& place_match, std::vector<double>& u, std::vector<double>& v) {
+    bool solve(std::vector<Vertex>& line_match, std::vector<Vertex>& place_match, std::vector<double>& u,
+               std::vector<double>& v) {
       const auto num_lines = static_cast<Vertex>(lines_.size());
       if (num_lines == 0) return true;
       using Costs = const SparseCosts<double, Count, Vertex>;
@@ -126,7 +127,8 @@ class FewPairsInTiers {
     each([&](Vertex row, Vertex column, double cost) {
       if (of_rests_.row_match[row] == column) rests[row] = cost;
     });
-    const double within = hiding_if_negative_within(pairs_.num_rows, largest, pairs_.least, [&](Vertex row) { return rests[row]; });
+    const double within =
+        hiding_if_negative_within(pairs_.num_rows, largest, pairs_.least, [&](Vertex row) { return rests[row]; });
     return within == IN_ANY_CASE || (within > 0 && pairs_.has_negative_within(within));
   }
 
