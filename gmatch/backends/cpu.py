@@ -126,8 +126,17 @@ def steps_by_name(trace: Any) -> list[str]:
 def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """Runs a method of assignment."""
     found = PROGRAMS_OF[type(method)].dense(costs, method, start, threads)
-    found.counters["entries"] = costs.array[np.arange(len(found.row_match)), found.row_match]
+    found.counters["entries"] = entries_of(costs, found.row_match)
     return found
+
+
+def entries_of(costs: DenseCosts, row_match: Any) -> Any:
+    """The entries of the pairs of rows, without a look into memory for each if they are known."""
+    if costs.few_pairs is None:
+        return costs.array[np.arange(len(row_match)), row_match]
+    entries = np.empty(len(row_match), costs.dual_type)
+    _native.entries_of_few_pairs(costs.few_pairs, costs.maximize, row_match, entries)
+    return entries.astype(costs.array.dtype, copy=False)
 
 
 def _vectors(costs: DenseCosts | SparseCosts, start: Start) -> Vectors:

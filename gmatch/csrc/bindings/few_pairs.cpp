@@ -68,12 +68,22 @@ nb::object assign_few_pairs_in_tiers(const FewPairs<double>& pairs, Array<Vertex
   return to_dict(pairs.num_rows, 0, counted, now);
 }
 
+// The entries of the pairs of rows.
+template <class Dual>
+void entries_of_few_pairs(const FewPairs<Dual>& pairs, bool maximize, Array<Vertex> row_match, Array<Dual> entries) {
+  pairs.find_costs(row_match.data(), entries.data());
+  // Not -cost: zeros have no sign.
+  for (Vertex row = 0; maximize && row < pairs.num_rows; ++row) entries.data()[row] = 0 - entries.data()[row];
+}
+
 template <class Dual>
 void define_for(nb::module_& m, const char* name) {
   nb::class_<FewPairs<Dual>>(m, name)
       .def_ro("lowest", &FewPairs<Dual>::least)
       .def_ro("highest", &FewPairs<Dual>::common)
       .def("has_negative_within", &FewPairs<Dual>::has_negative_within, "bound"_a);
+  m.def("entries_of_few_pairs", &entries_of_few_pairs<Dual>, "pairs"_a, "maximize"_a, "row_match"_a.noconvert(),
+        "entries"_a.noconvert());
   m.def("assign_few_pairs", &assign_few_pairs<Dual>, "pairs"_a, "limit"_a.none(), "row_match"_a.noconvert(),
         "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert());
 }

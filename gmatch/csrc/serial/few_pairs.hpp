@@ -59,6 +59,15 @@ struct FewPairs {
   std::vector<Vertex> columns;  // of ways out: num_columns + row
   std::vector<Dual> costs;      // of ways out: the common cost
 
+  // What the pairs of rows cost.
+  void find_costs(const Vertex* row_match, Dual* found) const {
+    for (Vertex row = 0; row < num_rows; ++row) {
+      Count k = offsets[row];
+      while (k < offsets[row + 1] - 1 && columns[k] != row_match[row]) ++k;  // a pair that is not listed costs what its way out does
+      found[row] = costs[k];
+    }
+  }
+
   // Whether a cost is negative, but above -bound.
   bool has_negative_within(double bound) const {
     return std::any_of(costs.begin(), costs.end(), [=](Dual cost) { return cost < 0 && static_cast<double>(cost) > -bound; });
