@@ -172,3 +172,32 @@ def test_duals_beside_a_number_for_not_are_strict(shape: tuple[int, int], number
         ones = np.where(costs < number, costs - 10 * max(shape), 0)  # as many cheap pairs as can be, then the cheapest
         best = ones[linear_sum_assignment(ones)].sum()
         assert ones[found.row_ind, found.col_ind].sum() == pytest.approx(best, abs=1e-8)
+
+
+@pytest.mark.parametrize("common", COMMON)
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "int64"])
+def test_the_short_way_gives_the_same_answer(common: str, maximize: bool, dtype: str) -> None:
+    """Arrays that are not small take the short way, and checked costs the long one."""
+    for shape in ((520, 530), (1990, 90)):
+        costs = few(7, shape, COMMON[common], each=0.9)
+        costs = costs.astype(dtype) if dtype[0] == "f" else np.floor(100 * costs).astype(np.int64).clip(None, 10**9)
+        costs = (-costs if maximize else costs).astype(dtype)
+        for array in (costs, np.asfortranarray(costs)):
+            quick = gmatch.lap(array, maximize=maximize)
+            slow = gmatch.lap(gmatch.DenseCosts(array, maximize=maximize))
+            assert quick.stats["reason"].startswith("nearly all pairs")
+            for name in ("row_match", "col_match", "u", "v", "pair_costs"):
+                assert np.array_equal(getattr(quick, name), getattr(slow, name)), name
+            assert (quick.exact is None) == (slow.exact is None) and quick.cost == slow.cost
+            assert gmatch.verify(array, quick, strict=True)
+
+
+def test_what_the_short_way_leaves_to_others() -> None:
+    """SciPy has a rule for costs that are all equal. Limits and ties take the long way."""
+    equal = np.ones((600, 600))
+    assert gmatch.compat.linear_sum_assignment(equal)[1].tolist() == linear_sum_assignment(equal)[1].tolist()
+    costs = few(8, (600, 600), 1.0)
+    for options in ({"cost_limit": 0.5}, {"deterministic": True}, {"method": "core"}):
+        found = gmatch.lap(costs, certify=True, **options)
+        assert not found.stats["reason"].startswith("nearly all pairs")

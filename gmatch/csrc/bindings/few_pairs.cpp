@@ -4,7 +4,66 @@
 #include <nanobind/stl/string.h>
 
 #include "bindings/module.hpp"
+#include "bindings/small_cells.hpp"
+#include "bindings/small_few_pairs.hpp"
+#include "bindings/ticks.hpp"
+#include "bindings/tiers.hpp"
 #include "bindings/type_names.hpp"
+
+namespace {
+
+// Solves them in tiers. `words` become the words of the duals.
+bool solve_in_tiers(const FewPairs<double>& pairs, bool turned, const ShortestPathResult<double>& result,
+                    SparseShortestPathCounters& counters, std::vector<Count>& words) {
+  FewPairsInTiers solver(pairs, counters);
+  if (!solver.solve()) return false;
+  solver.of_rests().copy_to(result);
+  const FoundPairs& tier = solver.of_tier();
+  ShortVector<Tier> tiers;
+  tiers.push_back({pairs.common, {tier.u.begin(), tier.u.end()}, {tier.v.begin(), tier.v.end()}});
+  words = words_of_tiers(tiers, result, pairs.num_rows, pairs.num_columns, turned);
+  return true;
+}
+
+}  // namespace
+
+template <class Cost>
+bool solve_small_few_pairs(const SmallMatrix<Cost>& given, const SmallCall& call, Count* cells, std::vector<Count>& words) {
+  using Dual = typename DenseCosts<Cost>::Dual;
+  const auto [rows, columns] = given.shape;
+  const Count begin = ticks();
+  const bool transposed = rows > columns || (rows == columns && std::abs(given.stride[0]) < std::abs(given.stride[1]));
+  const DenseCosts<Cost> costs{given.fewer(), given.more(), given.entries, given.stride[transposed], given.stride[!transposed],
+                               call.maximize, DenseCosts<Cost>::infinite()};
+  const std::optional<FewPairs<Dual>> pairs = FewPairsFinder<Cost>(costs).find(1);
+  if (!pairs) return false;
+  const CostRange<Dual> range{pairs->least, pairs->common, false, false, false};
+  if (!is_plain(range, {false, call.may_be_equal})) return false;
+  SmallCells<Dual> found(cells, rows, columns);
+  const ShortestPathResult<Dual> result = found.result(transposed);
+  SparseShortestPathCounters counted{};
+  solve_few_pairs(*pairs, pairs->common, result, counted);
+  std::vector<Dual> of_pairs(pairs->num_rows);
+  pairs->find_costs(result.row_match, of_pairs.data());
+  if constexpr (std::is_same_v<Dual, double>) {
+    if (hides_costs(*pairs, result, of_pairs.data())) {
+      if (!solve_in_tiers(*pairs, transposed, result, counted, words)) return false;
+      pairs->find_costs(result.row_match, of_pairs.data());
+    }
+  }
+  found.note_pairs(rows, [&](Vertex row, Vertex column) {
+    const Dual cost = of_pairs[transposed ? column : row];
+    return call.maximize ? 0 - cost : cost;  // zeros have no sign
+  });
+  found.note_counters(counted, counted.start_size, ticks() - begin);
+  return true;
+}
+#define GMATCH_SMALL_FEW_PAIRS(Cost) \
+  template bool solve_small_few_pairs(const SmallMatrix<Cost>&, const SmallCall&, Count*, std::vector<Count>&);
+GMATCH_SMALL_FEW_PAIRS(std::int32_t)
+GMATCH_SMALL_FEW_PAIRS(Count)
+GMATCH_SMALL_FEW_PAIRS(float)
+GMATCH_SMALL_FEW_PAIRS(double)
 
 namespace {
 
@@ -52,11 +111,8 @@ nb::object assign_few_pairs_in_tiers(const FewPairs<double>& pairs, Array<Vertex
     const OthersMayRun others_may_run;
     FewPairsInTiers solver(pairs, counted);
     if (solver.solve()) {
-      const FoundPairs &rests = solver.of_rests(), &tier = solver.of_tier();
-      std::copy(rests.row_match.begin(), rests.row_match.end(), row_match.data());
-      std::copy(rests.col_match.begin(), rests.col_match.end(), col_match.data());
-      std::copy(rests.u.begin(), rests.u.end(), u.data());
-      std::copy(rests.v.begin(), rests.v.end(), v.data());
+      solver.of_rests().copy_to({u.data(), v.data(), row_match.data(), col_match.data()});
+      const FoundPairs& tier = solver.of_tier();
       std::copy(tier.u.begin(), tier.u.end(), tier_rows.data());
       std::copy(tier.v.begin(), tier.v.end(), tier_columns.data());
       now = lap(clock, now);

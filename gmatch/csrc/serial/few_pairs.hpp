@@ -63,7 +63,7 @@ struct FewPairs {
   void find_costs(const Vertex* row_match, Dual* found) const {
     for (Vertex row = 0; row < num_rows; ++row) {
       Count k = offsets[row];
-      while (k < offsets[row + 1] - 1 && columns[k] != row_match[row]) ++k;  // a pair that is not listed costs what its way out does
+      while (k < offsets[row + 1] - 1 && columns[k] != row_match[row]) ++k;  // other pairs cost what the way out does
       found[row] = costs[k];
     }
   }
@@ -210,6 +210,12 @@ struct FoundPairs {
 
   FoundPairs(Vertex num_rows, Vertex num_columns) : row_match(num_rows), col_match(num_columns), u(num_rows), v(num_columns) {}
   ShortestPathResult<double> result() { return {u.data(), v.data(), row_match.data(), col_match.data()}; }
+  void copy_to(const ShortestPathResult<double>& to) const {
+    std::copy(row_match.begin(), row_match.end(), to.row_match);
+    std::copy(col_match.begin(), col_match.end(), to.col_match);
+    std::copy(u.begin(), u.end(), to.u);
+    std::copy(v.begin(), v.end(), to.v);
+  }
 };
 
 // Rows that are out take columns that are free, in their order.

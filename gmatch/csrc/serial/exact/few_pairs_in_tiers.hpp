@@ -14,6 +14,14 @@
 #include "costs/magnitudes.hpp"
 #include "serial/few_pairs.hpp"
 
+// Whether duals hide what pairs cost, of each row: see costs/magnitudes.hpp.
+inline bool hides_costs(const FewPairs<double>& pairs, const ShortestPathResult<double>& result, const double* costs) {
+  const double largest =
+      std::max(largest_magnitude(result.u, pairs.num_rows), largest_magnitude(result.v, pairs.num_columns));
+  const double within = hiding_if_negative_within(pairs.num_rows, largest, pairs.least, [=](Vertex row) { return costs[row]; });
+  return within == IN_ANY_CASE || (within > 0 && pairs.has_negative_within(within));
+}
+
 class FewPairsInTiers {
  public:
   FewPairsInTiers(const FewPairs<double>& pairs, SparseShortestPathCounters& counters)
@@ -120,16 +128,12 @@ class FewPairsInTiers {
     std::vector<double> costs_;
   };
 
-  bool hides() const {
-    const double largest = std::max(largest_magnitude(of_rests_.u.data(), pairs_.num_rows),
-                                    largest_magnitude(of_rests_.v.data(), pairs_.num_columns));
+  bool hides() {
     std::vector<double> rests(pairs_.num_rows, 0);
     each([&](Vertex row, Vertex column, double cost) {
       if (of_rests_.row_match[row] == column) rests[row] = cost;
     });
-    const double within =
-        hiding_if_negative_within(pairs_.num_rows, largest, pairs_.least, [&](Vertex row) { return rests[row]; });
-    return within == IN_ANY_CASE || (within > 0 && pairs_.has_negative_within(within));
+    return hides_costs(pairs_, of_rests_.result(), rests.data());
   }
 
   const FewPairs<double>& pairs_;
