@@ -13,8 +13,8 @@
 namespace {
 
 // Solves them in tiers. `words` become the words of the duals.
-bool solve_in_tiers(const FewPairs<double>& pairs, bool turned, const ShortestPathResult<double>& result,
-                    SparseShortestPathCounters& counters, std::vector<Count>& words) {
+bool solve_in_two_parts(const FewPairs<double>& pairs, bool turned, const ShortestPathResult<double>& result,
+                        SparseShortestPathCounters& counters, std::vector<Count>& words) {
   FewPairsInTiers solver(pairs, counters);
   if (!solver.solve()) return false;
   solver.of_rests().copy_to(result);
@@ -23,6 +23,17 @@ bool solve_in_tiers(const FewPairs<double>& pairs, bool turned, const ShortestPa
   tiers.push_back({pairs.common, {tier.u.begin(), tier.u.end()}, {tier.v.begin(), tier.v.end()}});
   words = words_of_tiers(tiers, result, pairs.num_rows, pairs.num_columns, turned);
   return true;
+}
+
+// Whether a solution stands, or could be found anew, though its duals hide costs: the numbers of the pairs tell whether there are
+// tiers.
+template <class Cost>
+bool stands_or_is_mended(const DenseCosts<Cost>& costs, const FewPairs<double>& pairs, bool turned,
+                         const ShortestPathResult<double>& result, std::vector<Count>& words) {
+  ShortestPathCounters counted{};
+  const auto settle = [](RestRows&, const TierSolver&) { return true; };
+  return solve_rows_in_tiers(CopiedRows<double>(costs), pairs.least, pairs.common, turned, result, counted, words, settle,
+                             nullptr, &pairs.costs) != TierOutcome::open;
 }
 
 }  // namespace
@@ -47,7 +58,9 @@ bool solve_small_few_pairs(const SmallMatrix<Cost>& given, const SmallCall& call
   pairs->find_costs(result.row_match, of_pairs.data());
   if constexpr (std::is_same_v<Dual, double>) {
     if (hides_costs(*pairs, result, of_pairs.data())) {
-      if (!solve_in_tiers(*pairs, transposed, result, counted, words)) return false;
+      const bool is_solved = solve_in_two_parts(*pairs, transposed, result, counted, words) ||
+                             stands_or_is_mended(costs, *pairs, transposed, result, words);
+      if (!is_solved) return false;
       pairs->find_costs(result.row_match, of_pairs.data());
     }
   }
