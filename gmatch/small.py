@@ -37,6 +37,7 @@ from .small_gpu import small_on_gpu_first
 from .tensors import Matrices, are_whole, comes_back, in_its_library
 
 SMALL_SIDE = _native.SMALL_SIDE
+FEW_PAIRS_REASON = "nearly all pairs cost the same: the few cheaper ones are a sparse problem"
 COUNTED = SMALL_COUNTERS.getter("augmentations", "rows_scanned", "dual_updates", "entries_read", "ticks", "start_size")
 WITH_CHOICE, MAXIMIZE_ASKED, TYPE_OF_LIMIT, LIMIT = map(
     SMALL_COUNTERS.names.index, ("rows_with_choice", "maximize", "type_of_limit", "limit")
@@ -77,6 +78,9 @@ def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, determini
 
 def _stats(counters: Any, reason: str) -> dict[str, Any]:
     augmentations, rows_scanned, dual_updates, entries_read, ticks, start_size = COUNTED(counters.tolist())
+    rows, columns, *_ = ABOUT(counters.tolist())
+    if min(rows, columns) > SMALL_SIDE or rows + columns > MOST_ROWS_AND_COLUMNS:
+        reason = FEW_PAIRS_REASON if reason == FEW_ROWS_REASON else reason
     return {
         "method": "jv",
         "reason": reason,

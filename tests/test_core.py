@@ -223,8 +223,9 @@ def test_a_core_that_gives_up_late_goes_on_from_its_duals() -> None:
 @pytest.mark.parametrize(
     "cost, method, reason",
     [
-        (np.zeros((999, 5000), np.float32), "jv", "few rows"),
-        (np.zeros((1000, 1000)), "core", "few entries of a row matter"),
+        (np.add.outer(np.arange(999), np.arange(5000)).astype(np.float32), "jv", "few rows"),
+        (np.add.outer(np.arange(1000.0), np.arange(1000)), "core", "few entries of a row matter"),
+        (np.zeros((1000, 1000)), "jv", "nearly all pairs cost the same"),
         (np.eye(1499, dtype=np.int32), "jv", "few rows"),
         (np.eye(1500, dtype=np.int32), "jv", "ties"),
         (np.eye(1500, dtype=np.int32) * 2000, "core", "few entries of a row matter"),

@@ -121,8 +121,8 @@ def test_what_takes_the_short_way(options: dict[str, Any], dtype: str) -> None:
 @pytest.mark.parametrize(
     "cost",
     [np.zeros((0, 3, 3)), [[1, 2], [3]], [[1.0, 2**53 + 1]], [[None, 1.0]], [], [[]], [["1"]], [np.zeros(2), [1, 2]],
-     np.zeros((2, 2), np.uint64), np.ones((2, SMALL_SIDE * 4)),
-     np.ones((2, SMALL_SIDE * 4), np.int8), [[1] * 4 * SMALL_SIDE], ((1, 2), (3, 4)), [[1, 2**63]]],
+     np.zeros((2, 2), np.uint64), np.arange(8.0 * SMALL_SIDE).reshape(2, -1),
+     np.ones((2, SMALL_SIDE * 4), np.int8), [[*range(4 * SMALL_SIDE)]], ((1, 2), (3, 4)), [[1, 2**63]]],
     ids=str,
 )  # fmt: skip
 def test_what_takes_the_long_way(cost: Any) -> None:

@@ -92,8 +92,9 @@ def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> Solved
         return costs, solution, solution
     if outcome == "open":
         return None
-    counters = add_counters(solution.counters, counters)
-    return _in_tiers(costs, solution._replace(**copies._asdict(), entries=None, exact=exact, counters=counters), rests)
+    counters, entries = add_counters(solution.counters, counters), cpu.entries_of(costs, copies.row_match)
+    found = solution._replace(**copies._asdict(), entries=entries, exact=exact, counters=counters)
+    return _in_tiers(costs, found, rests)
 
 
 def _room_for_rests(costs: DenseCosts, plan: Plan) -> Any:

@@ -107,8 +107,17 @@ def steps_by_name(trace: Any) -> list[str]:
 def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """Runs a method of assignment."""
     found = PROGRAMS_OF[type(method)].dense(costs, method, start, threads)
-    found.counters["entries"] = costs.array[np.arange(len(found.row_match)), found.row_match]
+    found.counters["entries"] = entries_of(costs, found.row_match)
     return found
+
+
+def entries_of(costs: DenseCosts, row_match: Any) -> Any:
+    """The entries of the pairs of rows, without a look into memory for each if they are known."""
+    if costs.few_pairs is None:
+        return costs.array[np.arange(len(row_match)), row_match]
+    entries = np.empty(len(row_match), costs.dual_type)
+    _native.entries_of_few_pairs(costs.few_pairs, costs.maximize, row_match, entries)
+    return entries.astype(costs.array.dtype, copy=False)
 
 
 def _vectors(costs: DenseCosts | SparseCosts, start: Start) -> Vectors:
@@ -133,7 +142,14 @@ def _arguments(costs: DenseCosts) -> tuple[Any, str, bool, Any]:
 def _assign_jv(costs: DenseCosts, method: JV, start: Start, threads: int | None) -> Assigned:
     start = _for_serial_search(costs, start)
     vectors, has_duals = _vectors(costs, start), start.v is not None
+    if costs.few_pairs is not None and not has_duals:
+        return _assign_few_pairs(costs, vectors)
     counters = dict(_native.assign_jv(*_arguments(costs), costs.lowest, costs.highest, *vectors, has_duals))
+    return Assigned(*vectors, counters | {"team": "host", "threads": 1})
+
+
+def _assign_few_pairs(costs: DenseCosts, vectors: Vectors) -> Assigned:
+    counters = dict(_native.assign_few_pairs(costs.few_pairs, costs.limit, *vectors))
     return Assigned(*vectors, counters | {"team": "host", "threads": 1})
 
 
@@ -147,11 +163,26 @@ def assign_in_tiers(
     `rests`, if given, becomes the rests of the costs of pairs that the solution might use. Without a solution, one is
     found with a smaller number in the place of the largest, and the vectors are only written.
     """
+    few_pairs = costs.few_pairs if costs.limit is None else None
+    if few_pairs is not None and rests is None:
+        exact, counters = _few_pairs_in_tiers(costs, vectors)
+        if exact is not None:
+            return "solved", exact, counters
     outcome, words, counters = _native.assign_in_tiers(
-        *_arguments(costs), costs.lowest, costs.highest, *vectors, rests, has_solution
+        *_arguments(costs), costs.lowest, costs.highest, *vectors, rests, has_solution, few_pairs
     )  # fmt: skip
     exact = None if words is None else exact_duals(words, *costs.array.shape)
     return TIER_OUTCOMES[outcome], exact, dict(counters) | {"team": "host", "threads": 1}
+
+
+def _few_pairs_in_tiers(costs: DenseCosts, vectors: Vectors) -> tuple[ExactDuals | None, dict[str, Any]]:
+    rows, columns = (np.empty(length, np.int64) for length in costs.array.shape)
+    counters = _native.assign_few_pairs_in_tiers(costs.few_pairs, *vectors, rows, columns)
+    if counters is None:
+        return None, {}
+    exact = ExactDuals((Tier(costs.few_pairs.highest, rows, columns),), vectors.u.copy(), vectors.v.copy())
+    vectors.u[:], vectors.v[:] = exact.nearest_u(), exact.nearest_v()
+    return exact, dict(counters) | {"team": "host", "threads": 1}
 
 
 def new_vectors(costs: DenseCosts) -> Vectors:
@@ -161,6 +192,8 @@ def new_vectors(costs: DenseCosts) -> Vectors:
 
 def has_negative_within(costs: DenseCosts, bound: float) -> bool:
     """Whether a cost of the minimisation form is negative, but above -bound."""
+    if costs.few_pairs is not None and costs.limit is None:
+        return costs.few_pairs.has_negative_within(bound)
     found: bool = _native.has_negative_within(*_arguments(costs), bound)
     return found
 
@@ -194,6 +227,10 @@ def exact_duals(words: bytes, rows: int, columns: int) -> ExactDuals:
 def _assign_serial_core(costs: DenseCosts, method: Core, start: Start, threads: int | None) -> Assigned:
     start, team_size = _for_serial_search(costs, start), reading_threads(threads, costs.array.size)
     vectors = _vectors(costs, start)
+    if costs.few_pairs is not None and start.v is None and method.may_begin_in_matrix:
+        found = _assign_few_pairs(costs, vectors)
+        found.counters.update(repricings=0, price_ns=0, gave_up=False, trace=["search"])
+        return found
     counters = dict(
         _native.assign_core_jv(
             *_arguments(costs), costs.lowest, costs.highest, *vectors, start.v is not None, method.may_begin_in_matrix,

@@ -59,6 +59,17 @@ def inspect_costs(array: Any, threads: int | None = None) -> tuple[Any, Any, boo
     return *seen, array.dtype.kind in "iu"
 
 
+def inspect_with_few_pairs(array: Any, maximize: bool, threads: int | None = None) -> tuple[Any, Any]:
+    """The pairs that are cheaper than nearly all others, which cost the same; else None, and what `inspect_costs` says.
+
+    The few pairs know the range of the costs: see csrc/serial/few_pairs.hpp.
+    """
+    bits, name = stored_as(array.dtype)
+    team_size = thread_count(threads, array.size // COSTS_PER_THREAD)
+    few_pairs = _native.find_few_pairs(array.view(bits), name, maximize, team_size)
+    return few_pairs, inspect_costs(array, threads) if few_pairs is None else None
+
+
 def has_duplicates(indptr: Any, indices: Any, columns: int) -> bool:
     found: bool = _native.has_duplicates(indptr, indices, columns)
     return found

@@ -84,6 +84,8 @@ class DenseCosts(Frozen, Ranged):
         None for a side that has none.
     device : {"cpu", "gpu"}
         Where the array lives.
+    few_pairs : object or None
+        On the host, if nearly all pairs cost the same: the pairs that cost less, which are few. Programs solve by them.
 
     Raises
     ------
@@ -214,7 +216,7 @@ class DenseCosts(Frozen, Ranged):
         other = object.__new__(DenseCosts)
         names = Ranged.__annotations__ | DenseCosts.__annotations__  # all else is cached, and made of these
         kept = {name: value for name, value in vars(self).items() if name in names}
-        vars(other).update(kept, array=array, device=device, **others)
+        vars(other).update(kept, array=array, device=device, few_pairs=None, **others)
         return other
 
     def row_blocks(self) -> Iterator[slice]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import Device, truth_of
-from ..devices import READERS
+from ..devices import READERS, cpu
 from ..errors import InvalidInput, changed
 from ..foreign import EXACT_IN_FLOAT64
 from ..types import number_type
@@ -89,6 +89,7 @@ class Ranged:
     overflows: bool
     dual_type: DualType
     device: Device
+    few_pairs: Any = None  # the cheaper pairs, if nearly all others cost the same; copies have none
 
     def _look_at(self, array: Any, number: np.dtype[Any], asked: Asked) -> Any:
         """Sets the attributes that follow from the entries of a matrix; `shape` and `device` are set before.
@@ -98,7 +99,7 @@ class Ranged:
         maximize, cost_limit, forbid_nan, threads = asked
         if forbid_nan:
             array, forbid_nan = without_nan(array, maximize)
-        found = range_of(array, self.device, maximize, threads)
+        found, few_pairs = self._range_and_few_pairs_of(array, maximize, threads)
         dtype, limit = number, None
         if cost_limit is not None:
             cost_limit = number_of(cost_limit, dtype, maximize)
@@ -106,14 +107,25 @@ class Ranged:
         if limit is not None:
             given, array = array, type_with_limit(limit, array, found.lowest, found.highest)
             number = number if array is given else array.dtype
+            few_pairs = few_pairs if array is given else None
             found = found.cut_off(limit)
         lowest, highest, forbids, whole = found
         vars(self).update(
             lowest=lowest, highest=highest, forbids=forbids, whole=whole, dtype=dtype, maximize=maximize,
             cost_limit=cost_limit, limit=limit, forbid_nan=forbid_nan, dual_type=dual_type_of(number),
             is_narrow=array.dtype != number, overflows=not sums_fit(lowest, highest, number, min(self.shape)),
+            few_pairs=few_pairs,
         )  # fmt: skip
         return array
+
+    def _range_and_few_pairs_of(self, array: Any, maximize: bool, threads: int | None) -> tuple[Range, Any]:
+        """The range, and the pairs that are cheaper than nearly all others, if costs on the host are such."""
+        if self.device == "gpu" or not array.size:
+            return range_of(array, self.device, maximize, threads), None
+        few_pairs, seen = cpu.inspect_with_few_pairs(array.T if self.transposed else array, maximize, threads)
+        if few_pairs is None:
+            return _range_from(seen, array, self.device, maximize), None
+        return Range(few_pairs.lowest, few_pairs.highest, False, array.dtype.kind in "iu"), few_pairs
 
     @cached_property
     def fits_core(self) -> bool:
@@ -182,7 +194,11 @@ def range_of(array: Any, device: Device, maximize: bool, threads: int | None = N
     """The range of the costs of an array. Raises `InvalidInput` if an entry is no cost."""
     if not array.size:
         return Range(0, 0, False, True)
-    lowest, highest, has_nan, has_plus_inf, has_minus_inf, whole = READERS[device].inspect_costs(array, threads)
+    return _range_from(READERS[device].inspect_costs(array, threads), array, device, maximize)
+
+
+def _range_from(seen: Any, array: Any, device: Device, maximize: bool) -> Range:
+    lowest, highest, has_nan, has_plus_inf, has_minus_inf, whole = seen
     if has_nan or (has_plus_inf if maximize else has_minus_inf):
         raise _what_is_wrong(array, device, has_nan, maximize)
     if lowest > highest:

@@ -100,6 +100,7 @@ NB_MODULE(_native, m) {
   define_batches(m);
   define_tiers(m);
   define_ranges(m);
+  define_few_pairs(m);
   define_small(m);
   define_small_batches(m);
   define_small_sparse(m);

@@ -40,6 +40,7 @@ void define_shortest_paths(nb::module_& m);   // dense assignment by serial shor
 void define_batches(nb::module_& m);          // batches of dense assignment problems
 void define_tiers(nb::module_& m);            // dense assignment with duals in tiers
 void define_ranges(nb::module_& m);           // the range of costs
+void define_few_pairs(nb::module_& m);        // dense assignment where nearly all pairs cost the same
 void define_small(nb::module_& m);            // the short way of small dense problems
 void define_small_batches(nb::module_& m);
 void define_small_sparse(nb::module_& m);

@@ -4,6 +4,7 @@
 #include "bindings/in_front.hpp"
 #include "bindings/small_arrays.hpp"
 #include "bindings/small_batches.hpp"
+#include "bindings/small_few_pairs.hpp"
 #include "bindings/small_options.hpp"
 #include "bindings/small_results.hpp"
 #include "bindings/small_sparse.hpp"
@@ -29,10 +30,36 @@ nb::object cells_of_widened(const SmallMatrix<Narrow>& given, const SmallCall& c
   return cells_of(copied_with_long_lines(given, copy), call, words);
 }
 
+// As cells_of, for matrices that are not small: only if few of their pairs are cheaper than all others.
+template <class Cost>
+nb::object cells_of_few_pairs(const SmallMatrix<Cost>& given, const SmallCall& call, std::vector<Count>& words) {
+  nb::object cells = new_cells(given.shape[0], given.shape[1]);
+  std::optional<OthersMayRun> others_may_run(std::in_place);
+  const bool solved = solve_small_few_pairs(given, call, first_of(cells), words);
+  others_may_run.reset();
+  return solved ? cells : nb::none();
+}
+nb::object assign_few_pairs_for(const ArrayMemory& memory, const SmallCall& call, std::vector<Count>& words) {
+  // From this number of entries on two threads look at them: COSTS_PER_THREAD in gmatch/devices/cpu.py.
+  constexpr Py_ssize_t MOST = 1 << 21;
+  if (memory.num_dimensions() != 2 || !memory.lies_on_entries() || call.limit != nullptr || call.deterministic) return nb::none();
+  if (memory.length(1) == 0 || memory.length(0) >= MOST / memory.length(1)) return nb::none();
+  switch (memory.type()) {
+    case 'd': return cells_of_few_pairs(memory.matrix<double>(), call, words);
+    case 'f': return cells_of_few_pairs(memory.matrix<float>(), call, words);
+    case 'i': return cells_of_few_pairs(memory.matrix<std::int32_t>(), call, words);
+    case 'l':
+    case 'q': break;
+    default: return nb::none();
+  }
+  if (memory.entry_size() == 4) return cells_of_few_pairs(memory.matrix<std::int32_t>(), call, words);
+  return cells_of_few_pairs(memory.matrix<Count>(), call, words);
+}
+
 // The cells of a matrix of costs. None if the costs are large, of another type, or equal (unless that is allowed), or if they
-// need another way, or have no assignment.
+// need another way, or have no assignment. Large ones are solved if few of their pairs are cheaper than all others.
 nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call, std::vector<Count>& words) {
-  if (!memory.is_small_matrix()) return nb::none();
+  if (!memory.is_small_matrix()) return assign_few_pairs_for(memory, call, words);
   switch (memory.type()) {
     case 'd': return cells_of(memory.matrix<double>(), call, words);
     case 'f': return cells_of(memory.matrix<float>(), call, words);

@@ -13,6 +13,7 @@
 #include "bindings/mirror.hpp"
 #include "bindings/serial_solvers.hpp"
 #include "bindings/type_names.hpp"
+#include "serial/few_pairs.hpp"
 
 namespace {
 
@@ -62,9 +63,10 @@ nb::object bytes_of(const std::vector<Count>& words) {
 
 TierOutcome solve_rows_in_tiers(CopiedRows<double> costs, double lowest, double highest, bool turned,
                                 const ShortestPathResult<double>& result, ShortestPathCounters& counters,
-                                std::vector<Count>& words, const SettleRests& settle, const LoweredCosts* lowered) {
+                                std::vector<Count>& words, const SettleRests& settle, const LoweredCosts* lowered,
+                                const std::vector<double>* numbers) {
   const Vertex rows = costs.num_rows(), columns = costs.num_columns();
-  TierSolver solver(std::move(costs), lowest, highest, result, counters);
+  TierSolver solver(std::move(costs), lowest, highest, result, counters, numbers);
   const TierOutcome outcome = lowered != nullptr ? solver.solve_lowered(*lowered) : solver.solve();
   if (outcome != TierOutcome::solved) return outcome;
   words = words_of(solver.tiers(), result, rows, columns, turned);
@@ -103,12 +105,13 @@ TierOutcome solve_lowered(const DenseCosts<Stored>& costs, double lowest, double
   }
 }
 
-// The outcome, the words of the duals in tiers, and what was counted. Without a solution the vectors are only written.
+// The outcome, the words of the duals in tiers, and what was counted. Without a solution the vectors are only written. Few pairs,
+// if they are known, have all numbers of the costs.
 nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, double lowest,
                           double highest, Array<Vertex> row_match, Array<Vertex> col_match, Array<double> u,
                           Array<double> v,
                           std::optional<nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu>> rests,
-                          bool has_solution) {
+                          bool has_solution, const FewPairs<double>* few_pairs) {
   ShortestPathCounters counted{};
   const HostTeam clock(0, 1, nullptr);
   Count now = clock.nanoseconds();
@@ -124,7 +127,8 @@ nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maxim
     };
     const ShortestPathResult<double> result{u.data(), v.data(), row_match.data(), col_match.data()};
     if (!has_solution) return solve_lowered(problem, lowest, highest, result, counted, words, write_rests);
-    return solve_in_tiers(problem, lowest, highest, false, result, counted, words, write_rests);
+    const std::vector<double>* const numbers = few_pairs != nullptr ? &few_pairs->costs : nullptr;
+    return solve_in_tiers(problem, lowest, highest, false, result, counted, words, write_rests, nullptr, numbers);
   });
   return nb::make_tuple(static_cast<int>(outcome), duals_in_tiers(words),
                         to_dict(static_cast<Vertex>(row_match.shape(0)), 0, counted, lap(clock, now)));
@@ -174,7 +178,7 @@ void define_tiers(nb::module_& m) {
         "bound"_a);
   m.def("assign_in_tiers", &assign_in_tiers, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(), "lowest"_a,
         "highest"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
-        "rests"_a.noconvert().none(), "has_solution"_a);
+        "rests"_a.noconvert().none(), "has_solution"_a, "few_pairs"_a.none());
   m.def("largest_rest", &largest_rest, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "value"_a);
   mirror::add_enum<TierOutcome>(m, "TierOutcome");
 }

@@ -37,14 +37,16 @@ MIRRORED_ENUM(TierOutcome, stands, solved, open);
 // Costs whose duals hide some of them, with a solution in which all rows have a pair.
 class TierSolver {
  public:
+  // `numbers`, if given, are all numbers that stand in the matrix. Each stands there as often as it is listed, or twice.
   TierSolver(CopiedRows<double> costs, double lowest, double highest, const ShortestPathResult<double>& result,
-             ShortestPathCounters& counters)
+             ShortestPathCounters& counters, const std::vector<double>* numbers = nullptr)
       : num_rows_(costs.num_rows()),
         num_columns_(costs.num_columns()),
         tiers_(&memory_),
         rows_(std::move(costs), tiers_),
         lowest_(lowest),
         highest_(highest),
+        numbers_(numbers),
         result_(result),
         counters_(counters),
         pair_rests_(num_rows_, &memory_) {
@@ -105,16 +107,36 @@ class TierSolver {
     const double within =
         hiding_if_negative_within(num_rows_, largest_dual_, lowest_, [&](Vertex row) { return pair_rests_[row]; });
     if (within == IN_ANY_CASE) return true;
-    for (Vertex row = 0; row < num_rows_ && within > 0; ++row) {
-      if (TierScan::has_negative_within(scan(row), within, rows_.width())) return true;
+    for (Vertex row = 0; row < num_lines() && within > 0; ++row) {
+      const Line line = this->line(row);
+      if (TierScan::has_negative_within(line.entries, within, line.length)) return true;
     }
     return false;
+  }
+  // Rows, for questions that ask for no column. All numbers of the matrix are one row, if they are known.
+  struct Line {
+    const double* entries;
+    Vertex length;
+  };
+  bool knows_numbers() const { return numbers_ != nullptr && tiers_.empty(); }
+  Vertex num_lines() const { return knows_numbers() ? 1 : num_rows_; }
+  Line line(Vertex row) {
+    if (!knows_numbers()) return {scan(row), rows_.width()};
+    poll_.spend(static_cast<Count>(numbers_->size()));
+    return {numbers_->data(), static_cast<Vertex>(numbers_->size())};
+  }
+  // The rests of all pairs, also of those that the tiers leave out.
+  Line line_of_all(Vertex row) {
+    if (knows_numbers()) return line(row);
+    note_scan();
+    return {rows_.all_rests(row), num_columns_};
   }
   void find_range() {
     lowest_ = FAR;
     highest_ = -FAR;
-    for (Vertex row = 0; row < num_rows_; ++row) {
-      const auto range = RowScan<double, double, false>::find_range(scan(row), rows_.width());
+    for (Vertex row = 0; row < num_lines(); ++row) {
+      const Line line = this->line(row);
+      const auto range = RowScan<double, double, false>::find_range(line.entries, line.length);
       lowest_ = std::min(lowest_, range.least);
       highest_ = std::max(highest_, range.greatest);
     }
@@ -149,11 +171,10 @@ class TierSolver {
   // In how many entries each of some magnitudes stands. They fall. Pairs that the tiers leave out count, too.
   std::vector<Count> times_found(const double* begin, const double* end) {
     std::vector<Count> found(end - begin);
-    for (Vertex row = 0; row < num_rows_; ++row) {
-      note_scan();
-      const double* rests = rows_.all_rests(row);
-      for (Vertex j = 0; j < num_columns_; ++j) {
-        const double magnitude = std::abs(rests[j]);
+    for (Vertex row = 0; row < num_lines(); ++row) {
+      const Line rests = line_of_all(row);
+      for (Vertex j = 0; j < rests.length; ++j) {
+        const double magnitude = std::abs(rests.entries[j]);
         if (!(magnitude >= end[-1] && magnitude <= begin[0])) continue;
         const double* const at = std::lower_bound(begin, end, magnitude, std::greater<>());
         found[at - begin] += *at == magnitude;
@@ -167,8 +188,9 @@ class TierSolver {
     const double lost = ROUNDINGS * EPSILON * (Count{num_rows_} + num_columns_) * largest_dual_;
     const double factor = lost > 0 ? std::exp2(-1 - std::ilogb(lost)) : FAR;
     if (!(factor < FAR)) return lost == 0;
-    for (Vertex row = 0; row < num_rows_; ++row) {
-      if (!TierScan::are_whole(scan(row), factor, rows_.width())) return false;
+    for (Vertex row = 0; row < num_lines(); ++row) {
+      const Line line = this->line(row);
+      if (!TierScan::are_whole(line.entries, factor, line.length)) return false;
     }
     return true;
   }
@@ -219,8 +241,9 @@ class TierSolver {
     const Count top = TierScan::exponent_of(std::max(-lowest_, highest_));
     const auto gap = static_cast<int>(std::log2(ROOM * (num_rows_ + 1.0)) - 1);
     TierScan::Exponents seen = 0, above = LARGE;  // a gap so far
-    for (Vertex row = 0; row < num_rows_ && above != 0; ++row) {
-      seen |= TierScan::find_exponents(scan(row), top, rows_.width());
+    for (Vertex row = 0; row < num_lines() && above != 0; ++row) {
+      const Line line = this->line(row);
+      seen |= TierScan::find_exponents(line.entries, top, line.length);
       for (int k = 1; k <= gap; ++k) above &= ~(seen >> k);
     }
     std::vector<double> values;
@@ -229,8 +252,9 @@ class TierSolver {
   }
   double least_of_exponent(Count exponent) {
     double least = FAR;
-    for (Vertex row = 0; row < num_rows_; ++row) {
-      least = std::min(least, TierScan::least_of_exponent(scan(row), exponent, rows_.width()));
+    for (Vertex row = 0; row < num_lines(); ++row) {
+      const Line line = this->line(row);
+      least = std::min(least, TierScan::least_of_exponent(line.entries, exponent, line.length));
     }
     return least;
   }
@@ -248,8 +272,9 @@ class TierSolver {
     // nothing about rests. If the rests of the first row are that small, all rests may be.
     const double rounding = EPSILON * largest_dual_;
     double largest = 0;
-    for (Vertex row = 0; row < num_rows_ && (row == 0 || rounding > largest); ++row) {
-      largest = std::max(largest, TierScan::largest_rest(scan(row), value, rows_.width()));
+    for (Vertex row = 0; row < num_lines() && (row == 0 || rounding > largest); ++row) {
+      const Line line = this->line(row);
+      largest = std::max(largest, TierScan::largest_rest(line.entries, value, line.length));
       if (!leaves_room(value, largest)) return Added::NO_VALUE;
     }
     Tier tier = tier_of(value);
@@ -425,6 +450,7 @@ class TierSolver {
   RestRows rows_;
   double lowest_, highest_;  // of the last rests; if has_range_ is false, none is below the lowest
   bool has_range_ = true;
+  const std::vector<double>* const numbers_;  // that stand in the matrix, if they are known
   const ShortestPathResult<double>& result_;
   ShortestPathCounters& counters_;
   ShortVector<double> pair_rests_;  // [num_rows] the last rests of the present pairs

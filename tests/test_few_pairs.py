@@ -1,0 +1,203 @@
+"""Costs of which nearly all are one number, the greatest: the cheaper pairs are listed while costs are checked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+
+import gmatch
+
+SHAPES = (90, 90), (80, 130), (130, 80)
+COMMON = {"one": 1.0, "nothing": 0.0, "negative": -2.5, "for not": 1e9}
+
+
+def few(seed: int, shape: tuple[int, int], common: float, each: float = 1.0, ties: bool = False) -> Any:
+    """Costs with a number of cheaper pairs in each row, which differ by up to 1."""
+    random = np.random.default_rng(seed)
+    less = random.integers(1, 4, shape) / 4 if ties else random.random(shape)
+    return np.where(random.random(shape) < each / max(shape), min(common, 1.0) - less, common)
+
+
+def layouts(costs: Any) -> dict[str, Any]:
+    wide = np.zeros((len(costs), 2 * costs.shape[1]), costs.dtype)
+    wide[:, ::2] = costs
+    return {"rows": costs, "columns": np.asfortranarray(costs), "apart": wide[:, ::2], "reversed": costs[::-1]}
+
+
+def parts_of(costs: Any, rows: Any, columns: Any) -> tuple[int, float]:
+    """How many pairs cost the most, if that is far above all others, and what the other pairs cost."""
+    entries = costs[rows, columns]
+    is_big = entries >= 1e9
+    return int(is_big.sum()), float(entries[~is_big].sum())
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("common", COMMON)
+@pytest.mark.parametrize("ties", [False, True])
+def test_the_answer_is_scipys(shape: tuple[int, int], common: str, ties: bool) -> None:
+    for seed in range(6):
+        costs = few(seed, shape, COMMON[common], each=(0.3, 0.7, 1.1)[seed % 3], ties=ties)
+        right = parts_of(costs, *linear_sum_assignment(costs))
+        for maximize in (False, True):
+            for name, array in layouts(-costs if maximize else costs).items():
+                problem = gmatch.DenseCosts(array, maximize=maximize)
+                assert (problem.few_pairs is not None) == (name != "apart")
+                for method in ("auto", "jv"):
+                    found = gmatch.lap(problem, method=method, threads=1, certify=True)
+                    order = np.arange(len(costs))[::-1] if name == "reversed" else np.arange(len(costs))
+                    assert parts_of(costs, order[found.row_ind], found.col_ind) == pytest.approx(right, abs=1e-9), name
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int32", "int64"])
+def test_types_of_entries(dtype: str) -> None:
+    for seed in range(4):
+        costs = np.floor(100 * few(seed, (90, 90), 1.0)).astype(dtype)
+        problem = gmatch.DenseCosts(costs)
+        assert problem.few_pairs is not None and problem.highest == 100 and problem.lowest == costs.min()
+        found = gmatch.lap(problem, threads=1, certify=True)
+        assert found.cost == costs[linear_sum_assignment(costs)].sum()
+
+
+@pytest.mark.parametrize("limit", [1.5, 1.0, 0.7, 0.2, -0.5])
+def test_a_limit_cuts_them_off(limit: float) -> None:
+    for seed in range(4):
+        costs = few(seed, (90, 90), 1.0)
+        problem = gmatch.DenseCosts(costs, cost_limit=limit)
+        assert problem.few_pairs is not None
+        found = gmatch.lap(problem, threads=1, certify=True)
+        cut = np.minimum(costs, limit)
+        assert found.cost + limit * (90 - found.size) == pytest.approx(cut[linear_sum_assignment(cut)].sum())
+
+
+def test_whole_costs_beside_a_limit_with_a_fraction() -> None:
+    """A limit that integers do not hold makes floats of them."""
+    costs = np.floor(4 * few(0, (90, 90), 1.0)).astype(np.int32)
+    problem = gmatch.DenseCosts(costs, cost_limit=2.5)
+    found = gmatch.lap(problem, threads=1, certify=True)
+    cut = np.minimum(costs, 2.5)
+    assert found.cost + 2.5 * (90 - found.size) == cut[linear_sum_assignment(cut)].sum()
+
+
+@pytest.mark.parametrize("other", [2.0, np.inf, np.nan, -np.inf])
+def test_other_costs_are_solved_as_before(other: float) -> None:
+    """One entry that is dearer, or no finite number, wherever it stands."""
+    for place in ((0, 0), (89, 89), (40, 7)):
+        costs = few(1, (90, 90), 1.0)
+        costs[place] = other
+        if np.isnan(other) or other < 0:
+            with pytest.raises(gmatch.InvalidInput):
+                gmatch.DenseCosts(costs)
+            continue
+        problem = gmatch.DenseCosts(costs)
+        assert problem.few_pairs is None
+        found = gmatch.lap(problem, threads=1, certify=True)
+        assert found.cost == pytest.approx(costs[linear_sum_assignment(costs)].sum())
+
+
+def test_many_cheaper_pairs_are_no_few() -> None:
+    assert gmatch.DenseCosts(few(0, (200, 200), 1.0, each=2)).few_pairs is not None
+    assert gmatch.DenseCosts(few(0, (200, 200), 1.0, each=20)).few_pairs is None
+    assert gmatch.DenseCosts(np.ones((20, 20))).few_pairs is None
+
+
+def test_a_search_reads_the_cheaper_pairs_alone() -> None:
+    costs = few(2, (600, 600), 1.0, each=3)
+    found = gmatch.lap(costs, threads=1, certify=True)
+    assert found.stats["edges_inspected"] < 600 * 60
+    assert (gmatch.lap(costs, threads=2).row_match == found.row_match).all()
+
+
+def test_threads_list_what_one_thread_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    for costs in (few(3, (90, 140), 1.0), few(3, (140, 90), 1.0)):
+        one = gmatch.lap(gmatch.DenseCosts(costs), threads=1)
+        with monkeypatch.context() as patch:
+            patch.setattr("gmatch.devices.cpu.thread_count", lambda threads, work: 3)
+            three = gmatch.lap(gmatch.DenseCosts(costs), threads=1)
+        assert (one.row_match == three.row_match).all() and (one.u == three.u).all()
+
+
+def test_negative_zeros_are_zeros() -> None:
+    costs = few(4, (90, 90), 0.0)
+    costs[::2][costs[::2] == 0] = -0.0
+    problem = gmatch.DenseCosts(costs)
+    assert problem.few_pairs is not None
+    assert gmatch.lap(problem, threads=1).cost == pytest.approx(costs[linear_sum_assignment(costs)].sum())
+
+
+def test_small_costs_near_a_common_zero_are_seen() -> None:
+    """Duals of 1e6 hide costs of 1e-13 beside pairs that cost nothing."""
+    costs = np.zeros((90, 90))
+    costs[0, 0], costs[1, 1], costs[1, 2] = -1e6, -1e-13, -2e-13
+    found = gmatch.lap(gmatch.DenseCosts(costs), threads=1, certify=True)
+    assert found.row_match[1] == 2 and found.row_match[0] == 0
+
+
+def whole(seed: int, kind: str) -> Any:
+    """Whole costs below 2**53 with pairs that are small beside others, and many that cost nothing."""
+    random = np.random.default_rng(seed)
+    powers = {"all": random.uniform(0, 50, (80, 80)), "few large": 50 * (random.random((80, 80)) < 0.05)}
+    found = np.floor(2 ** powers[kind] * random.integers(1, 9, (80, 80))).astype(np.int64)
+    return np.where(random.random((80, 80)) < 1 / 80, -found, 0)
+
+
+@pytest.mark.parametrize("kind", ["all", "few large"])
+def test_no_small_cost_is_hidden(kind: str) -> None:
+    """Duals of floats hide small costs. Integers know the optimum."""
+    hidden = 0
+    for seed in range(25):
+        costs = whole(seed, kind)
+        right = gmatch.lap(np.repeat(costs, 2, axis=1)[:, ::2], method="jv", threads=1).cost
+        found = gmatch.lap(gmatch.DenseCosts(costs * 2.0**-40), threads=1, certify=True)
+        assert costs[found.row_ind, found.col_ind].sum() == right
+        small = -costs[found.row_ind, found.col_ind]
+        largest = max(abs(found.u).max(), abs(found.v).max()) * 2.0**40
+        hidden += bool((small[small > 0] < largest / 512 / 81).any())
+    assert hidden > 5
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("number", [1e9, 1e15, 1e300])
+def test_duals_beside_a_number_for_not_are_strict(shape: tuple[int, int], number: float) -> None:
+    """Some rows must use the number: duals are in tiers, and rests lose no digit."""
+    for seed in range(5):
+        costs = few(seed, shape, number, each=1)
+        costs[seed : 40 * (seed % 2)] = number
+        problem = gmatch.DenseCosts(costs)
+        assert problem.few_pairs is not None
+        found = gmatch.lap(problem, threads=1)
+        assert found.exact is not None and gmatch.verify(costs, found, strict=True).gap < 1e-12
+        ones = np.where(costs < number, costs - 10 * max(shape), 0)  # as many cheap pairs as can be, then the cheapest
+        best = ones[linear_sum_assignment(ones)].sum()
+        assert ones[found.row_ind, found.col_ind].sum() == pytest.approx(best, abs=1e-8)
+
+
+@pytest.mark.parametrize("common", COMMON)
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "int64"])
+def test_the_short_way_gives_the_same_answer(common: str, maximize: bool, dtype: str) -> None:
+    """Arrays that are not small take the short way, and checked costs the long one."""
+    for shape in ((520, 530), (1990, 90)):
+        costs = few(7, shape, COMMON[common], each=0.9)
+        costs = costs.astype(dtype) if dtype[0] == "f" else np.floor(100 * costs).astype(np.int64).clip(None, 10**9)
+        costs = (-costs if maximize else costs).astype(dtype)
+        for array in (costs, np.asfortranarray(costs)):
+            quick = gmatch.lap(array, maximize=maximize)
+            slow = gmatch.lap(gmatch.DenseCosts(array, maximize=maximize))
+            assert quick.stats["reason"].startswith("nearly all pairs")
+            for name in ("row_match", "col_match", "u", "v", "pair_costs"):
+                assert np.array_equal(getattr(quick, name), getattr(slow, name)), name
+            assert (quick.exact is None) == (slow.exact is None) and quick.cost == slow.cost
+            assert gmatch.verify(array, quick, strict=True)
+
+
+def test_what_the_short_way_leaves_to_others() -> None:
+    """SciPy has a rule for costs that are all equal. Limits and ties take the long way."""
+    equal = np.ones((600, 600))
+    assert gmatch.compat.linear_sum_assignment(equal)[1].tolist() == linear_sum_assignment(equal)[1].tolist()
+    costs = few(8, (600, 600), 1.0)
+    for options in ({"cost_limit": 0.5}, {"deterministic": True}, {"method": "core"}):
+        found = gmatch.lap(costs, certify=True, **options)
+        assert not found.stats["reason"].startswith("nearly all pairs")
