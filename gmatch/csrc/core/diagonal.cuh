@@ -69,16 +69,27 @@ class DiagonalStart {
       keys = workspace.take<Dual>(size);
       at = workspace.take<Vertex>(size);
     }
-    // A place is the number of smaller keys, and of equal ones before it. A group counts them for one row or column.
+    // A place is the number of smaller keys, and of equal ones before it. A group counts them for some keys at once.
     template <class Team>
-    DEVICE void put_in_place(const Team& team, Vertex it, Vertex size) const {
-      const Dual key = keys[it];
-      Vertex before = 0;
-      for (Vertex other = team.lane(); other < size; other += team.lanes()) {
-        before += keys[other] < key || (keys[other] == key && other < it);
-      }
-      const Vertex place = team.sum_before(before) + before;
-      if (team.lane() == team.lanes() - 1) at[place] = it;
+    DEVICE void sort(const Team& team, Vertex size) const {
+      constexpr int ITEMS = Team::ROWS_AT_ONCE;
+      team.each_group_apart((size + ITEMS - 1) / ITEMS, [&](Count i) {
+        const Vertex first = static_cast<Vertex>(i) * ITEMS;
+        Dual key[ITEMS];
+        Vertex before[ITEMS];
+        for (int r = 0; r < ITEMS; ++r) {
+          key[r] = keys[first + r < size ? first + r : first];
+          before[r] = 0;
+        }
+        for (Vertex other = team.lane(); other < size; other += team.lanes()) {
+          const Dual its = keys[other];
+          for (int r = 0; r < ITEMS; ++r) before[r] += its < key[r] || (its == key[r] && other < first + r);
+        }
+        for (int r = 0; r < ITEMS && first + r < size; ++r) {
+          const Vertex place = team.sum_before(before[r]) + before[r];
+          if (team.lane() == team.lanes() - 1) at[place] = first + r;
+        }
+      });
     }
   };
 
@@ -241,10 +252,8 @@ class DiagonalStart {
       columns_.keys[column] = key < costs_.infinite() ? key : 0;  // a number, even if others write to the costs
     });
     team.sync();
-    team.each_group(size_, [&](Count i) {
-      rows_.put_in_place(team, static_cast<Vertex>(i), size_);
-      columns_.put_in_place(team, static_cast<Vertex>(i), size_);
-    });
+    rows_.sort(team, size_);
+    columns_.sort(team, size_);
     team.sync();
   }
 
