@@ -343,6 +343,18 @@ def test_auctions_do_not_depend_on_the_scale_of_costs() -> None:
     assert 0 < rows_read < 0.7 * len(cost) < 4000 < bids < 6000
 
 
+@pytest.mark.parametrize("lowest", [0, -50, 50])
+def test_an_auction_begins_with_prices_of_columns_that_all_rows_want(lowest: int) -> None:
+    """Their least costs are such prices. Rows then bid as they do for even costs: without, eight times as often."""
+    rng = np.random.default_rng(0)
+    even, prices = rng.random((600, 600)), 5 * rng.random(600) + lowest
+    counts = []
+    for cost in (even, even + prices, (1e6 * (even + prices)).astype(np.int64)):
+        report = report_of_program(cost, 1, AssignmentStart.REDUCE)
+        counts.append(report[launch.REPORT.names.index("bids")])
+    assert max(counts) < 1.5 * counts[0]
+
+
 @pytest.mark.parametrize("name", TRACES)
 def test_traces_of_one_thread(name: str) -> None:
     cost = (FEW | MORE | ALL)[name]
