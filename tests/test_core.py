@@ -339,7 +339,7 @@ STEPS_OF_SERIAL_CORE = re.compile(
     "(search_matrix ?)?(sample ?)?(price ?)?(auction ?)?(learn ?)?(search ?)?(learn ?)?(search_matrix ?)?"
 )
 # The steps of the program that runs on a GPU and on several threads.
-STEPS_OF_PROGRAM = re.compile("price ?(auction refine ?)?(search reprice ?)*((search )?bound search_matrix)?")
+STEPS_OF_PROGRAM = re.compile("(look )?price ?(auction refine ?)?(search reprice ?)*((search )?bound search_matrix)?")
 
 
 def report_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) -> list[int]:
@@ -388,12 +388,26 @@ def test_auctions_do_not_depend_on_the_scale_of_costs() -> None:
     assert 0 < rows_read < 0.7 * len(cost) < 4000 < bids < 6000
 
 
+@pytest.mark.parametrize("lowest", [0, -50, 50])
+def test_an_auction_begins_with_prices_of_columns_that_all_rows_want(lowest: int) -> None:
+    """Their least costs are such prices. Rows then bid as they do for even costs: without, eight times as often."""
+    rng = np.random.default_rng(0)
+    even, prices = rng.random((600, 600)), 5 * rng.random(600) + lowest
+    counts = []
+    for cost in (even, even + prices, (1e6 * (even + prices)).astype(np.int64)):
+        report = report_of_program(cost, 1, AssignmentStart.REDUCE)
+        counts.append(report[launch.REPORT.names.index("bids")])
+    assert max(counts) < 1.5 * counts[0]
+
+
 @pytest.mark.parametrize("name", TRACES)
 def test_traces_of_one_thread(name: str) -> None:
     cost = (FEW | MORE | ALL)[name]
     assert " ".join(gmatch.lap(cost, method="core", threads=1).stats["trace"]) == TRACES[name]
     starts_from_diagonal = name in ("constant", "Machol-Wien")
-    start = ["price"] if starts_from_diagonal else ["price", "auction", "refine"]
+    is_square = cost.shape[0] == cost.shape[1]
+    start = ["look", "price"] if is_square else ["price"]
+    start += [] if starts_from_diagonal else ["auction", "refine"]
     assert trace_of_program(cost, 1, AssignmentStart.REDUCE) == [*start, "search", "reprice"]
 
 
@@ -426,7 +440,9 @@ def next_step(last: str, limits: tuple[int, int, bool] = (16, 0, False), **facts
 
 
 def test_the_plan_of_one_device() -> None:
-    assert next_step("sample") == "price"
+    assert (next_step("sample", is_fresh=1), next_step("sample")) == ("look", "price")
+    assert next_step("sample", is_fresh=1, columns=321) == "price"  # no diagonal has a pair for each column
+    assert next_step("look") == "price"
     assert (next_step("price", is_fresh=1), next_step("price")) == ("auction", "search")
     assert (next_step("auction"), next_step("refine")) == ("refine", "search")
     assert next_step("search", is_new=1, is_matched=1, searches=1) == "reprice"
@@ -439,6 +455,7 @@ def test_the_plan_of_one_device() -> None:
 
 def test_the_plan_of_ranks() -> None:
     ranks = (100, 32, True)
+    assert next_step("sample", ranks) == "price"  # no rank holds the rows that a look compares
     assert next_step("search", ranks, is_new=1, free=3) == "widen"
     assert next_step("search", ranks, free=3) == "bound"  # nothing that is offered helps
     assert next_step("search", ranks, is_matched=1) == "done"  # only roundings

@@ -86,8 +86,9 @@ def test_methods_of_lap(method: Any, threads: int) -> None:
 
 @needs_timer
 def test_core_on_threads() -> None:
-    order = np.random.default_rng(0).permutation(3000)  # a core starts from the diagonal of products in order
-    costs = products(3000)[order]
+    # A core starts from a diagonal of products, in any order. One number in ten thousand refuses it.
+    rng = np.random.default_rng(0)
+    costs = products(3000) + (rng.random((3000, 3000)) < 1e-4) * products(3000).max()
     check(lambda: lap(costs, method=gmatch.Core(), threads=2))
 
 

@@ -146,6 +146,7 @@ WRITTEN_TWICE = (
     ("problems.splits", "MOST_TIERS", "serial/exact/tier_scan.hpp"),
     ("assignment.exact", "LAST_DIGITS", "serial/exact/tiers.hpp"),
     ("assignment.exact", "GROWTH", "serial/exact/tiers.hpp"),
+    ("distributed.core", "WANTED", "core/column_minima.cuh"),
     ("distributed.margins", "ROUNDINGS", "costs/dense.cuh"),
     ("distributed.margins", "ROUNDINGS", "core/block_passes.cuh"),
     ("backends.block_passes", "STRATA", "costs/pass.cuh"),

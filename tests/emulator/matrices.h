@@ -151,6 +151,12 @@ void draw_structure(Random& random, int kind, int structure, Matrix<Cost>& matri
   const bool is_small = kind == 1 || kind == 3 || kind == 7;
   std::vector<Cost> usual(matrix.rows);
   for (Cost& entry : usual) entry = draw_entry(random, kind, Cost{});
+  const auto draw_numbers = [&](Vertex size) {
+    std::vector<int> numbers(size);
+    for (int& number : numbers) number = static_cast<int>(random() % 1000);
+    return numbers;
+  };
+  const std::vector<int> of_rows = draw_numbers(matrix.rows), of_columns = draw_numbers(matrix.columns);
   matrix.each([&](Vertex row, Vertex column) {
     Cost& entry = matrix.entry(row, column);
     switch (structure) {
@@ -167,6 +173,9 @@ void draw_structure(Random& random, int kind, int structure, Matrix<Cost>& matri
       case 8: if (is_small && row == column && row % 8 != 0) entry = static_cast<Cost>(matrix.maximize ? 2e5 : -2e5); break;
       // As good as forbidden.
       case 9: if (is_small && random() % 5 != 0) entry = static_cast<Cost>(matrix.maximize ? -1e8 : 1e8); break;
+      // Products and distances of numbers in any order: diagonal.cuh.
+      case 10: if (is_small) entry = static_cast<Cost>(of_rows[row] * of_columns[column]); break;
+      case 11: if (is_small) entry = static_cast<Cost>(std::abs(of_rows[row] - of_columns[column])); break;
       default: break;
     }
   });
@@ -203,7 +212,7 @@ void draw_limit(Random& random, Matrix<Cost>& matrix) {
 
 template <class Cost>
 Matrix<Cost> draw_any_matrix(Random& random, int largest) {
-  constexpr int STRUCTURES = 12, WAYS_TO_FORBID = 4;
+  constexpr int STRUCTURES = 14, WAYS_TO_FORBID = 4;
   Matrix<Cost> matrix{};
   draw_size(random, largest, matrix);
   draw_layout(random, matrix);

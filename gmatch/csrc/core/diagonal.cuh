@@ -1,13 +1,23 @@
-// diagonal.cuh: a diagonal of a square matrix as the pairs to start from, where it may be a cheapest assignment.
+// diagonal.cuh: a diagonal of a square matrix to start from, if rows and columns have an order in which it may be a cheapest
+// assignment.
 //
 // If all neighbouring rows i, i + 1 and columns j, j + 1 have
 //
 //   c[i][j] + c[i+1][j+1] <= c[i][j+1] + c[i+1][j]                                                        (Monge)
 //
-// then the main diagonal is a cheapest assignment, and with >= the other one. serial/monge.hpp says why. Here a difference
-// that rounding explains is let pass. Pairs and duals are only a start: the search mends them, and repricing proves them.
+// then the main diagonal is a cheapest assignment: serial/monge.hpp says why. Products, maxima and distances of numbers are
+// such costs once the numbers are in order. Here rows and columns may come in any order, and the order is found:
 //
-// Hoffman, "On simple linear programming problems", Proceedings of Symposia in Pure Mathematics 7 (1963).
+//   Differences c[a][j] - c[b][j] of two rows rise, or fall, along the columns. So of three rows in order, the widths of their
+//   differences, largest less smallest, add up. The row that differs from any one row by most is the first one or the last one,
+//   and widths from there put all rows in order. The differences of the first and the last row put the columns in order.
+//
+// This is only a guess, and so are its duals. Some rows are held against it. If nearly all of them find nothing far better than
+// their pair, it is a start. The search mends it, and repricing proves what it has mended. So costs that only roundings keep from
+// having the property start from a diagonal, too.
+//
+// Hoffman, "On simple linear programming problems", Proceedings of Symposia in Pure Mathematics 7 (1963). Burkard, Klinz, Rudolf,
+// "Perspectives of Monge properties in optimization", Discrete Applied Mathematics 70 (1996), on such costs in any order.
 #pragma once
 #include "assignment/start.cuh"
 #include "costs/dense.cuh"
@@ -15,84 +25,322 @@
 template <class Stored>
 class DiagonalStart {
  public:
+  using Cost = typename DenseCosts<Stored>::Cost;
   using Dual = typename DenseCosts<Stored>::Dual;
 
-  explicit DEVICE DiagonalStart(const DenseCosts<Stored>& costs)
-      : costs_(costs), last_(costs.num_columns - 1), in_order_(!is_above(sums_of(0, last_, 0, last_))) {}
+  // `most` is how far duals may lie apart.
+  DEVICE DiagonalStart(const DenseCosts<Stored>& costs, Dual most) : costs_(costs), size_(costs.num_columns), most_(most) {}
 
-  // Writes the pairs and v, if neighbours have the property of Monge. All threads of the team learn whether they have.
+  DEVICE void carve(Workspace& workspace) {
+    rows_.carve(workspace, size_);
+    columns_.carve(workspace, size_);
+    sums_ = workspace.take<Sum>(num_chunks());
+    found_ = workspace.take<Found>(1);
+  }
+
+  // Writes the pairs and v, if they may be optimal. All threads of the team learn whether they may be.
   template <class Team>
   DEVICE bool take(Team& team, const Matching& matching, Dual* v) const {
-    if (team.any(!holds_at_places(team)) || team.any(!holds(team))) return false;
-    team.each(last_ + Count{1}, [&](Count i) {
-      const Vertex row = static_cast<Vertex>(i), column = column_of(row);
-      matching.row_match[row] = column;
-      matching.col_match[column] = row;
-      v[column] = row == 0 ? 0 : costs_.at(row - 1, column) - costs_.at(row - 1, column_of(row - 1));
+    if (team.rank() == 0) *found_ = Found{{0, 0}, {size_, size_}, 0, 0};
+    if (contradicts(team)) return false;
+    if (!measure_from(team, 0, 0) || !measure_from(team, found_->farthest[0], 1)) return false;
+    sort(team);
+    set_pairs(team, matching);
+    return add_up(team, v) && is_good(team, matching, v);
+  }
+
+ private:
+  // A group looks at as many places as it has lanes, PLACES times. Nearly all costs without the property contradict it at one in
+  // two of them. If 97 of 100 pairs cost the same, it is one in some hundreds.
+  static constexpr int PLACES = 256;
+  // Rows that are held against the guess. One in GOOD may find a pair that is better by more than one part in NEAR of what its
+  // entries differ by, and one in GOOD must find none that is better. Costs of no such kind fail at nearly all rows, others at
+  // none. If all pairs are loose, by roundings, an auction is faster: benchmarks/log/core_gpu.md, "A diagonal in any order".
+  static constexpr int CHECKED = 256, GOOD = 8, NEAR = 1024;
+  // How many steps of v a thread adds up.
+  static constexpr Vertex CHUNK = 64;
+
+  // An order of rows or columns.
+  struct Order {
+    Dual* keys;   // [size]
+    Vertex* at;   // [size] by place
+
+    DEVICE void carve(Workspace& workspace, Vertex size) {
+      keys = workspace.take<Dual>(size);
+      at = workspace.take<Vertex>(size);
+    }
+    // A place is the number of smaller keys, and of equal ones before it. A group counts them for some keys at once.
+    template <class Team>
+    DEVICE void sort(const Team& team, Vertex size) const {
+      constexpr int ITEMS = Team::ROWS_AT_ONCE;
+      team.each_group_apart((size + ITEMS - 1) / ITEMS, [&](Count i) {
+        const Vertex first = static_cast<Vertex>(i) * ITEMS;
+        Dual key[ITEMS];
+        Vertex before[ITEMS];
+        for (int r = 0; r < ITEMS; ++r) {
+          key[r] = keys[first + r < size ? first + r : first];
+          before[r] = 0;
+        }
+        for (Vertex other = team.lane(); other < size; other += team.lanes()) {
+          const Dual its = keys[other];
+          for (int r = 0; r < ITEMS; ++r) before[r] += its < key[r] || (its == key[r] && other < first + r);
+        }
+        for (int r = 0; r < ITEMS && first + r < size; ++r) {
+          const Vertex place = team.sum_before(before[r]) + before[r];
+          if (team.lane() == team.lanes() - 1) at[place] = first + r;
+        }
+      });
+    }
+  };
+
+  // A sum, and what rounding has lost of it (Knuth's TwoSum).
+  struct Sum {
+    Dual rounded, lost;
+
+    DEVICE void add(Dual step) {
+      const Dual next = rounded + step, back = next - rounded;
+      lost += (rounded - (next - back)) + (step - back);
+      rounded = next;
+    }
+  };
+
+  struct Found {
+    Dual widths[2];
+    Vertex farthest[2];
+    int tight, worse;  // rows that found nothing better than their pair, and far better pairs
+  };
+
+  // On which side of equality two rows and two columns are: 1, -1, or 0 if a rounding may explain it.
+  struct Minor {
+    int sign;
+    bool forbids;
+  };
+  DEVICE Minor minor(Vertex row, Vertex end_row, Vertex column, Vertex end) const {
+    const Dual along = costs_.at(row, column) + costs_.at(end_row, end);
+    const Dual across = costs_.at(row, end) + costs_.at(end_row, column);
+    const bool is_even = is_rounding(of_digits(along - across, Cost{}), along, across);
+    return {is_even ? 0 : along < across ? -1 : 1, is_forbidden(along) || is_forbidden(across)};
+  }
+
+  // Numbers that were rounded to floats have 26 digits less than is_rounding asks for.
+  static DEVICE double of_digits(double difference, float) { return difference / (1 << 26); }
+  static DEVICE Dual of_digits(Dual difference, Dual) { return difference; }
+
+  // In any order that has the property, minors of two rows and two columns have the sign of the order of the rows times that of
+  // the columns, or are 0. So the product of four minors that share two pairs of rows and two of columns is not negative.
+  DEVICE bool contradicts(const Vertex (&row)[3], const Vertex (&column)[3]) const {
+    int sign = 1;
+    for (int k = 0; k < 4; ++k) {
+      const Minor one = minor(row[0], row[1 + k % 2], column[k / 2], column[1 + k / 2]);
+      if (one.forbids) return true;
+      sign *= one.sign;
+    }
+    return sign < 0;
+  }
+
+  // Whether some rows and columns contradict all orders: first any, then some rows and their best columns, since few entries may
+  // differ from the others.
+  template <class Team>
+  DEVICE bool contradicts(Team& team) const {
+    const auto look = [&](Vertex rows, const auto& row_of, const auto& column_of) {
+      bool found = false;
+      team.each_group(PLACES, [&](Count group) {
+        // Odd factors spread the numbers over 32 bits.
+        unsigned number = (static_cast<unsigned>(group) * team.lanes() + team.lane()) * 0x9e3779b9u;
+        Vertex row[3], column[3];
+        for (int k = 0; k < 3; ++k) {
+          number = number * 0x85ebca6bu + 0xc2b2ae35u;
+          const Vertex drawn = static_cast<Vertex>((number >> 8) % static_cast<unsigned>(rows));
+          row[k] = row_of(drawn);
+          column[k] = column_of(drawn, number);
+        }
+        found |= contradicts(row, column);
+      });
+      return team.any(found);
+    };
+    const auto any_column = [&](Vertex, unsigned number) {
+      return static_cast<Vertex>((number * 0xc2b2ae35u >> 8) % static_cast<unsigned>(size_));
+    };
+    if (look(size_, [](Vertex row) { return row; }, any_column)) return true;
+    find_best_columns(team);
+    return look(num_checked(), [&](Vertex i) { return checked_row(i); }, [&](Vertex i, unsigned) { return columns_.at[i]; });
+  }
+
+  DEVICE Vertex num_checked() const { return size_ < CHECKED ? size_ : CHECKED; }
+  DEVICE Vertex checked_row(Count i) const { return static_cast<Vertex>(i * size_ / num_checked()); }
+
+  // use(column, cost) for a row.
+  template <class Team, class Use>
+  DEVICE void each_of_row(const Team& team, Vertex row, Use use) const {
+    each_fetched<Team::AT_ONCE>(
+        team.lane(), team.lanes(), size_, [&](Vertex column) { return team.read_once(costs_.place(row, column)); },
+        [&](Vertex column, Stored entry) { use(column, costs_.of_entry(value_of(entry))); });
+  }
+
+  // Leaves a cheapest column of each row that is checked, in the room of places of columns.
+  template <class Team>
+  DEVICE void find_best_columns(Team& team) const {
+    team.each_group_apart(num_checked(), [&](Count i) {
+      Dual least = costs_.infinite();
+      Vertex best = 0;
+      each_of_row(team, checked_row(i), [&](Vertex column, Dual cost) {
+        if (!(cost < least)) return;
+        least = cost;
+        best = column;
+      });
+      if (least == team.min_group(least)) team.write(&columns_.at[i], best);
     });
     team.sync();
-    if (team.rank() == 0) add_up(v);
+  }
+
+  // Keys of rows: the widths of their differences from one row. Finds the farthest one. False if a pair is forbidden.
+  template <class Team>
+  DEVICE bool measure_from(Team& team, Vertex start, int turn) const {
+    constexpr int ROWS = Team::ROWS_AT_ONCE, AT_ONCE = Team::AT_ONCE > 1 ? Team::AT_ONCE / 2 : 1;
+    struct Entries {
+      Stored of_start, of[ROWS];
+    };
+    bool fails = false;
+    Dual widest = 0;
+    team.each_group_apart((size_ + ROWS - 1) / ROWS, [&](Count i) {
+      const Vertex first = static_cast<Vertex>(i) * ROWS;
+      Dual least[ROWS], minus_greatest[ROWS];
+      for (int r = 0; r < ROWS; ++r) least[r] = minus_greatest[r] = costs_.infinite();
+      each_fetched<AT_ONCE>(
+          team.lane(), team.lanes(), size_,
+          [&](Vertex column) {
+            Entries entries;
+            entries.of_start = *costs_.place(start, column);
+            for (int r = 0; r < ROWS; ++r) {
+              entries.of[r] = team.read_once(costs_.place(first + r < size_ ? first + r : first, column));
+            }
+            return entries;
+          },
+          [&](Vertex, const Entries& entries) {
+            const Dual of_start = costs_.of_entry(value_of(entries.of_start));
+            fails |= is_forbidden(of_start);
+            for (int r = 0; r < ROWS; ++r) {
+              const Dual difference = costs_.of_entry(value_of(entries.of[r])) - of_start;
+              fails |= is_forbidden(difference);
+              least[r] = difference < least[r] ? difference : least[r];
+              minus_greatest[r] = -difference < minus_greatest[r] ? -difference : minus_greatest[r];
+            }
+          });
+      for (int r = 0; r < ROWS && first + r < size_; ++r) {
+        const Dual minus_largest = team.min_group(minus_greatest[r]), width = -minus_largest - team.min_group(least[r]);
+        fails |= !(width < costs_.infinite());
+        widest = width > widest ? width : widest;
+        if (team.lane() == 0) rows_.keys[first + r] = width;
+      }
+    });
+    team.max_all(&found_->widths[turn], widest);
+    if (team.any(fails)) return false;
+    team.each(size_, [&](Count row) {
+      if (rows_.keys[row] == found_->widths[turn]) team.lower(&found_->farthest[turn], static_cast<Vertex>(row));
+    });
     team.sync();
     return true;
   }
 
- private:
-  // Nearly all costs without the property lack it at one of 256 places. A pass over the matrix refuses the others:
-  // benchmarks/log/core_gpu.md, "A diagonal to start from".
-  static constexpr int PLACES = 256;
-
-  struct Sums {
-    Dual along, across;
-  };
-  DEVICE Sums sums_of(Vertex row, Vertex end_row, Vertex column, Vertex end) const {
-    return {costs_.at(row, column) + costs_.at(end_row, end), costs_.at(row, end) + costs_.at(end_row, column)};
-  }
-  static DEVICE bool is_above(const Sums& sums) { return sums.along > sums.across; }
-
-  // Whether the four pairs of this row, this column and the next ones have the property, and none of them is forbidden.
-  DEVICE bool holds_at(Vertex row, Vertex column) const {
-    const Sums sums = sums_of(row, row + 1, column, column + 1);
-    if (is_forbidden(sums.along) || is_forbidden(sums.across)) return false;
-    return is_above(sums) != in_order_ || is_rounding(sums.along - sums.across, sums.along, sums.across);
-  }
-
+  // Puts rows in the order of their keys, and columns in the order of differences between the first row and the last one.
   template <class Team>
-  DEVICE bool holds_at_places(const Team& team) const {
-    bool all = true;
-    for (unsigned place = team.rank(); place < PLACES; place += team.size()) {
-      // Odd factors spread the numbers of places over 32 bits.
-      const unsigned for_row = place * 0x9e3779b9u, for_column = (place + PLACES) * 0x85ebca6bu;
-      all &= holds_at(static_cast<Vertex>(for_row % last_), static_cast<Vertex>(for_column % last_));
-    }
-    return all;
-  }
-
-  template <class Team>
-  DEVICE bool holds(const Team& team) const {
-    bool all = true;
-    team.each_group(last_, [&](Count row) {
-      for (Count column = team.lane(); all && column < last_; column += team.lanes()) {
-        all = holds_at(static_cast<Vertex>(row), static_cast<Vertex>(column));
-      }
+  DEVICE void sort(Team& team) const {
+    const Vertex first = found_->farthest[0], last = found_->farthest[1];
+    team.each(size_, [&](Count j) {
+      const Vertex column = static_cast<Vertex>(j);
+      const Dual key = costs_.at(first, column) - costs_.at(last, column);
+      columns_.keys[column] = key < costs_.infinite() ? key : 0;  // a number, even if others write to the costs
     });
-    return all;
+    team.sync();
+    rows_.sort(team, size_);
+    columns_.sort(team, size_);
+    team.sync();
   }
 
-  // Makes v of steps, by sums. What rounding loses is added up, too (Knuth's TwoSum).
-  DEVICE void add_up(Dual* v) const {
-    Dual sum = 0, lost = 0;
-    for (Vertex row = 1; row <= last_; ++row) {
-      Dual& cell = v[column_of(row)];
-      const Dual step = cell, next = sum + step, back = next - sum;
-      lost += (sum - (next - back)) + (step - back);
-      sum = next;
-      cell = sum + lost;
+  // Pairs rows and columns of equal places. The steps of v from place to place take the room of keys of rows. v of a column may
+  // be as much more than v of the column before as their costs differ in the row of that one, and at least as much as they
+  // differ in its own row: halfway there are fewest ties.
+  template <class Team>
+  DEVICE void set_pairs(Team& team, const Matching& matching) const {
+    team.each(size_, [&](Count i) {
+      const Vertex place = static_cast<Vertex>(i), row = rows_.at[place], column = columns_.at[place];
+      matching.row_match[row] = column;
+      matching.col_match[column] = row;
+      if (place == 0) return;
+      const Vertex row_before = rows_.at[place - 1], column_before = columns_.at[place - 1];
+      const Dual least = costs_.at(row, column) - costs_.at(row, column_before);
+      const Dual most = costs_.at(row_before, column) - costs_.at(row_before, column_before);
+      rows_.keys[place] = least + (most - least) / 2;
+    });
+    team.sync();
+  }
+
+  DEVICE Vertex num_chunks() const { return (size_ + CHUNK - 1) / CHUNK; }
+
+  // v from its steps. A thread adds up a chunk of them, and then the sums of the chunks before it. False if sums grow too large.
+  template <class Team>
+  DEVICE bool add_up(Team& team, Dual* v) const {
+    bool fits = true;
+    team.each(num_chunks(), [&](Count chunk) {
+      Sum sum{0, 0};
+      fits &= walk(static_cast<Vertex>(chunk), sum, [](Vertex, const Sum&) {});
+      sums_[chunk] = sum;
+    });
+    if (team.any(!fits)) return false;
+    team.each(num_chunks(), [&](Count chunk) {
+      Sum sum{0, 0};
+      bool is_small = true;
+      for (Count before = 0; before < chunk && is_small; ++before) {
+        is_small = add(sum, sums_[before].rounded);
+        sum.lost += sums_[before].lost;
+      }
+      fits &= is_small && walk(static_cast<Vertex>(chunk), sum, [&](Vertex place, const Sum& here) {
+        v[columns_.at[place]] = here.rounded + here.lost;
+      });
+    });
+    return !team.any(!fits);
+  }
+  // see(place, sum) for the places of a chunk. False if sums grow too large.
+  template <class See>
+  DEVICE bool walk(Vertex chunk, Sum& sum, See see) const {
+    const Vertex first = chunk * CHUNK;
+    for (Vertex place = first; place < size_ && place < first + CHUNK; ++place) {
+      if (place > 0 && !add(sum, rows_.keys[place])) return false;
+      see(place, sum);
     }
+    return true;
+  }
+  DEVICE bool add(Sum& sum, Dual step) const {
+    sum.add(step);
+    return -2 * most_ <= sum.rounded && sum.rounded <= 2 * most_;
   }
 
-  DEVICE Vertex column_of(Vertex row) const { return in_order_ ? row : last_ - row; }
+  // Whether nearly all of some rows find nothing far better than their pair, and some find nothing better.
+  template <class Team>
+  DEVICE bool is_good(Team& team, const Matching& matching, const Dual* v) const {
+    team.each_group_apart(num_checked(), [&](Count i) {
+      const Vertex row = checked_row(i), mate = matching.row_match[row];
+      Dual least = costs_.infinite(), minus_greatest = least;
+      each_of_row(team, row, [&](Vertex column, Dual cost) {
+        const Dual reduced = cost - v[column];
+        least = reduced < least ? reduced : least;
+        minus_greatest = -reduced < minus_greatest ? -reduced : minus_greatest;
+      });
+      least = team.min_group(least);
+      minus_greatest = team.min_group(minus_greatest);
+      if (team.lane() > 0) return;
+      const Dual worse = costs_.at(row, mate) - v[mate] - least;
+      if (is_rounding(worse, least, v[mate])) team.fetch_add(&found_->tight, 1);
+      else if (worse > (-minus_greatest - least) / NEAR) team.fetch_add(&found_->worse, 1);
+    });
+    team.sync();
+    return found_->worse <= num_checked() / GOOD && found_->tight >= num_checked() / GOOD;
+  }
 
   const DenseCosts<Stored>& costs_;
-  const Vertex last_;
-  const bool in_order_;  // if a diagonal is a cheapest assignment, whether it is the main one
+  const Vertex size_;
+  const Dual most_;
+  Order rows_, columns_;
+  Sum* sums_;     // [num_chunks()]
+  Found* found_;  // [1]
 };

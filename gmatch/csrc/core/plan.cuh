@@ -15,7 +15,7 @@
 // What is known. Numbers of parts of the matrix are added up.
 struct CoreFacts {
   CoreStep last;     // the step that was taken; `sample` before the first
-  bool is_fresh;     // an auction may pair rows before the first search
+  bool is_fresh;     // nothing is given, and no look has found pairs: an auction may pair rows before the first search
   bool is_matched;   // the last search matched all rows
   bool is_new;       // the core has gained entries since the search before
   int searches, widenings;
@@ -49,7 +49,9 @@ DEVICE bool have_misled(const CoreFacts& facts, const CoreLimits& limits) {
 DEVICE CoreStep next_step(const CoreFacts& facts, const CoreLimits& limits) {
   const CoreStep search = facts.searches < limits.searches ? CoreStep::search : CoreStep::bound;
   switch (facts.last) {
-    case CoreStep::sample: return CoreStep::price;
+    // Ranks and windows are never fresh: the root holds the auction, and no one holds the rows that a look compares.
+    case CoreStep::sample: return facts.is_fresh && facts.rows == facts.columns ? CoreStep::look : CoreStep::price;
+    case CoreStep::look: return CoreStep::price;
     case CoreStep::price: return facts.is_fresh ? CoreStep::auction : search;
     case CoreStep::auction: return CoreStep::refine;
     case CoreStep::refine:
@@ -71,9 +73,16 @@ DEVICE CoreStep next_step(const CoreFacts& facts, const CoreLimits& limits) {
 enum class CoreLaunch { whole, start, search, matrix };
 
 DEVICE constexpr CoreLaunch launch_of(CoreStep step) {
-  return step == CoreStep::price || step == CoreStep::auction || step == CoreStep::refine   ? CoreLaunch::start
-         : step == CoreStep::search || step == CoreStep::reprice || step == CoreStep::bound ? CoreLaunch::search
-                                                                                            : CoreLaunch::matrix;
+  switch (step) {
+    case CoreStep::look:
+    case CoreStep::price:
+    case CoreStep::auction:
+    case CoreStep::refine: return CoreLaunch::start;
+    case CoreStep::search:
+    case CoreStep::reprice:
+    case CoreStep::bound: return CoreLaunch::search;
+    default: return CoreLaunch::matrix;
+  }
 }
 DEVICE constexpr bool takes(CoreLaunch launch, CoreStep step) { return launch == CoreLaunch::whole || launch == launch_of(step); }
 

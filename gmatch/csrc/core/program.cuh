@@ -1,7 +1,9 @@
 // program.cuh: the program of linear assignment by pricing. It solves a sparse core of a dense matrix, and only checks all
-// other entries against the duals. It starts from a diagonal that may be a cheapest assignment, if there is one: diagonal.cuh.
-// The steps, in the order of plan.cuh:
+// other entries against the duals. The steps, in the order of plan.cuh:
 //
+//   look           finds an order in which the diagonal may be a cheapest assignment, if there is one: diagonal.cuh. Then it is
+//                  the start, and no auction is held. Otherwise it asks whether rows want the same few columns, and whether
+//                  prices of columns help: column_minima.cuh. If so, the auction begins with these prices
 //   price          one pass over the matrix picks a sparse core, the best of every row
 //   auction        pairs most rows of the core, and leaves duals that make these pairs tight, or nearly. A row reads the matrix
 //                  again before its bid is worse than a pair that the core left out
@@ -16,6 +18,7 @@
 // The answer is exact, whatever the first steps leave: the search finds it, with duals that hold for the whole matrix.
 #pragma once
 #include "assignment/assign_sparse.cuh"
+#include "core/column_minima.cuh"
 #include "core/core.cuh"
 #include "core/diagonal.cuh"
 #include "core/plan.cuh"
@@ -27,7 +30,7 @@ constexpr int FIRST_EPSILON = -1, LAST_EPSILON = -19;
 // the search with 16, and 92 with 4.
 constexpr Vertex LONGER_CHAINS = 16;
 // The start, then for each pass a search, and then the dense search.
-static_assert(3 + 2 * MOST_REPRICINGS + 2 <= CoreTrace::ROOM);
+static_assert(4 + 2 * MOST_REPRICINGS + 2 <= CoreTrace::ROOM);
 
 // What the program reports. The task knows only the first member, so that the trace takes no register from the steps.
 struct CoreReport {
@@ -38,15 +41,25 @@ struct CoreReport {
 template <class Stored, class Dual>
 DEVICE Auction<Core<Stored>> auction_of(const Core<Stored>& core, const AssignmentTask<Dual>& task, Dual spread) {
   return {core,          &core.totals->spreads, FIRST_EPSILON, LAST_EPSILON, bids_of_chain(core.num_rows),
-          task.matching, task.v,                spread};
+          task.matching, task.v,                spread,        false,        true};
 }
 
 // Each step is a function of its own, which returns the team: in one function the compiler makes each step far slower.
 
-// Leaves pairs, v and true, if a diagonal may be a cheapest assignment; otherwise false.
+// What a look has found: nothing, prices of columns in v, or pairs and v.
+enum class Look { nothing, prices, pairs };
+
 template <class Team, class Stored, class Dual>
-DEVICE_APART Team guess_diagonal(Team team, DenseCosts<Stored> costs, AssignmentTask<Dual> task, bool& is_guessed) {
-  is_guessed = DiagonalStart<Stored>(costs).take(team, task.matching, task.v);
+DEVICE_APART Team look_at_matrix(Team team, DenseCosts<Stored> costs, AssignmentTask<Dual> task, Dual spread,
+                                 Workspace workspace, Look& found) {
+  Count now = team.nanoseconds();
+  Workspace for_prices = workspace;
+  DiagonalStart<Stored> diagonal(costs, spread);
+  diagonal.carve(workspace);
+  ColumnMinima<Stored> minima(costs, spread);
+  minima.carve(for_prices);
+  found = diagonal.take(team, task.matching, task.v) ? Look::pairs : minima.take(team, task.v) ? Look::prices : Look::nothing;
+  if (team.rank() == 0) task.report->start_ns += lap(team, now);
   return team;
 }
 
@@ -161,7 +174,8 @@ class AssignmentByCore {
     facts.last = before(LAUNCH);
     facts.is_fresh = !has_pairs && !task_.has_duals;
     facts.is_new = true;
-    if (facts.is_fresh && takes(LAUNCH, CoreStep::price)) facts.is_fresh = !starts_from_diagonal(team);
+    facts.rows = core_.num_rows;
+    facts.columns = core_.num_columns;
     while (true) {
       const CoreStep step = next_step(facts, limits_of_one_device());
       if (step == CoreStep::done || !takes(LAUNCH, step)) return;
@@ -172,20 +186,16 @@ class AssignmentByCore {
   }
 
  private:
-  // Whether a diagonal may be a cheapest assignment. If so, it becomes the start that is given, with its v.
-  template <class Team>
-  DEVICE bool starts_from_diagonal(Team& team) {
-    if (core_.num_rows != core_.num_columns || core_.num_rows < 2) return false;
-    bool is_guessed;
-    team = guess_diagonal(team, core_.dense, task_, is_guessed);
-    if (is_guessed) task_.start = AssignmentStart::given;
-    task_.has_duals = is_guessed;
-    return is_guessed;
-  }
-
   template <CoreLaunch LAUNCH, class Team>
   DEVICE void take(Team& team, CoreStep step, CoreFacts& facts) {
     if constexpr (takes(LAUNCH, CoreStep::price)) {
+      if (step == CoreStep::look) {
+        Look found;
+        team = look_at_matrix(team, core_.dense, task_, spread_, workspace_, found);
+        facts.is_fresh = found != Look::pairs;
+        task_.has_duals = found != Look::nothing;
+        if (found == Look::pairs) task_.start = AssignmentStart::given;
+      }
       if (step == CoreStep::price) team = price_core(team, core_, task_);
       if (step == CoreStep::auction) team = hold_auction(team, core_, task_, spread_, workspace_);
       if (step == CoreStep::refine) team = refine_core(team, core_, task_);
@@ -230,7 +240,15 @@ DEVICE Count core_workspace_size(const DenseCosts<Stored>& costs, Count team_col
   Workspace for_auction(nullptr);
   Auction<Core<Stored>> auction{core};
   auction.carve(for_auction);
+  Workspace for_look(nullptr);
+  DiagonalStart<Stored> diagonal(costs, 0);
+  diagonal.carve(for_look);
+  Workspace for_prices(nullptr);
+  ColumnMinima<Stored> minima(costs, 0);
+  minima.carve(for_prices);
   Count most = for_auction.used();
+  most = for_look.used() > most ? for_look.used() : most;
+  most = for_prices.used() > most ? for_prices.used() : most;
   const Count for_core = search_workspace_size(core);
   most = for_core > most ? for_core : most;
   const Count for_dense = assignment_workspace_size<TightEdges<Stored>>(costs, team_columns);

@@ -2,10 +2,12 @@
 #pragma once
 #include "team/steps.cuh"
 
-// `sample` looks at some rows and columns, `price` picks the core, `learn` adds to its rows (both of them on one processor of a
-// host only), `search_matrix` works on the whole matrix. Only ranks and windows `widen` rows and `price_again`. `done` is the end
-// of a plan, and never noted. core/program.cuh, serial/core_search.hpp and gmatch/distributed/core.py say more.
-MIRRORED_ENUM(CoreStep, sample, price, auction, learn, refine, search, reprice, bound, search_matrix, widen, price_again, done);
+// `sample` looks at some rows and columns, and `learn` adds to rows of the core: both of them on one processor of a host only.
+// `look` asks whether a diagonal may be a cheapest assignment, `price` picks the core, `search_matrix` works on the whole matrix.
+// Only ranks and windows `widen` rows and `price_again`. `done` is the end of a plan, and never noted. core/program.cuh,
+// serial/core_search.hpp and gmatch/distributed/core.py say more.
+MIRRORED_ENUM(CoreStep, sample, look, price, auction, learn, refine, search, reprice, bound, search_matrix, widen, price_again,
+              done);
 
 // Zero before the solution starts. One thread writes it.
 struct CoreTrace {
