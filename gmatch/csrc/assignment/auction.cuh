@@ -25,8 +25,9 @@ struct Auction {
   // Epsilon, in spreads of a row: powers of two, from 2 ** first down to 2 ** last, by factors of 2 ** STEP.
   static constexpr int STEP = 2, LAST_TO_SPREAD = -7;
   // The first epsilon if rows want different columns. In a round all prices fall by about its epsilon, while the bounds of what
-  // rows left out stay. So a larger first epsilon makes rows read in vain. The numbers from CALM_FIRST to WIDER, BIDS_OF_A_READ and
-  // COLUMNS_OF_A_BID were measured together: benchmarks/log/core_gpu.md, "Auctions that begin with smaller epsilons".
+  // rows left out stay. So a larger first epsilon makes rows read in vain. The numbers from CALM_FIRST to WIDER,
+  // BIDS_OF_A_READ and COLUMNS_OF_A_BID were measured together: benchmarks/log/core_gpu.md, "Auctions that begin with smaller
+  // epsilons".
   static constexpr int CALM_FIRST = -5;
   // A round cuts off few chains if it cuts off at most 1 for CALM rows. After other rounds chains become GROWTH times as long.
   static constexpr Vertex CALM = 64, GROWTH = 4;
@@ -67,6 +68,7 @@ struct Auction {
   Dual* v;           // [num_columns]
   Dual spread;       // how far v may lie apart
   bool is_alone;     // its launch has no search
+  bool begins_at_v;  // prices begin at v, which may be duals of a coarse problem; otherwise at zero
   Count* words;      // [num_columns] a price, and below it an owner
   Vertex* next_row;  // [1] that has not bid yet in this round
   Count* num_bids;   // [1]
@@ -97,8 +99,8 @@ struct Auction {
            room_above(Dual{}) >= -1;
   }
 
-  // Starts from all prices at zero. Leaves v, and pairs that are tight within epsilon. If columns may stay free, only one round
-  // is held, with epsilon = 0, so that columns without a bid keep v = 0.
+  // Starts from all prices at zero, or at v. Leaves v, and pairs that are tight within epsilon. If columns may stay free, only
+  // one round is held, with epsilon = 0, so that columns without a bid keep v = 0.
   //
   // `longer` is for costs of which nothing is known yet. If rows want different columns, a first round with a small epsilon is
   // calm, and saves the rounds before it. Otherwise near rows want the same columns, as points in the plane do. The spread of a
@@ -243,7 +245,7 @@ struct Auction {
   DEVICE long long value_below(Count units, long long) const { return units * (1LL << price_bits) >> cost_bits; }
   DEVICE double value_below(Count units, double) const { return static_cast<double>(units - 1) * unit; }
 
-  // The best pair that each row of a core leaves out, at prices of zero.
+  // The best pair that each row of a core leaves out, at the first prices.
   template <class Team>
   DEVICE void begin_rest(Team& team) const {
     if constexpr (Costs::LEAVES_OUT) {
@@ -255,10 +257,13 @@ struct Auction {
     }
   }
 
-  // All prices are zero, and no column has an owner.
+  // No column has an owner.
   template <class Team>
   DEVICE void begin_prices(Team& team) const {
-    team.each(costs.num_columns, [&](Count column) { words[column] = word(0, no_owner()); });
+    team.each(costs.num_columns, [&](Count column) {
+      const Count price = begins_at_v ? in_units(v[column]) : 0;
+      words[column] = word(price > lowest_price() ? price : lowest_price(), no_owner());
+    });
     team.sync();
   }
 

@@ -38,7 +38,7 @@ struct CoreReport {
 template <class Stored, class Dual>
 DEVICE Auction<Core<Stored>> auction_of(const Core<Stored>& core, const AssignmentTask<Dual>& task, Dual spread) {
   return {core,          &core.totals->spreads, FIRST_EPSILON, LAST_EPSILON, bids_of_chain(core.num_rows),
-          task.matching, task.v,                spread};
+          task.matching, task.v,                spread,        false,        true};
 }
 
 // Each step is a function of its own, which returns the team: in one function the compiler makes each step far slower.
@@ -159,9 +159,10 @@ class AssignmentByCore {
     const bool has_pairs = task_.start == AssignmentStart::given || task_.start == AssignmentStart::none;
     CoreFacts facts{};
     facts.last = before(LAUNCH);
-    facts.is_fresh = !has_pairs && !task_.has_duals;
+    // The start by bids has duals that are nearly the best: an auction goes on from them.
+    facts.is_fresh = !has_pairs && (!task_.has_duals || task_.start == AssignmentStart::bids);
     facts.is_new = true;
-    if (facts.is_fresh && takes(LAUNCH, CoreStep::price)) facts.is_fresh = !starts_from_diagonal(team);
+    if (facts.is_fresh && !task_.has_duals && takes(LAUNCH, CoreStep::price)) facts.is_fresh = !starts_from_diagonal(team);
     while (true) {
       const CoreStep step = next_step(facts, limits_of_one_device());
       if (step == CoreStep::done || !takes(LAUNCH, step)) return;
