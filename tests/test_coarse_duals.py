@@ -6,7 +6,7 @@ import pytest
 import gmatch
 from gmatch.backends import coarse_duals, gpu
 from gmatch.backends.protocol import Assigned, AssignmentStart, Start
-from gmatch.methods import Core
+from gmatch.methods import Core, TiedCore
 
 SIZE = coarse_duals.SIZE
 
@@ -108,3 +108,9 @@ def test_other_costs_are_searched_to_the_end(runs, name):
     costs = OTHERS[name] if name == "a limit" else gmatch.DenseCosts(OTHERS[name])
     gpu.assign(costs, Core(), Start(AssignmentStart.REDUCE), None)
     assert [most_levels for _, _, most_levels in runs.calls] == [0]
+
+
+def test_ties_are_searched_in_the_matrix_first(runs):
+    costs = gmatch.DenseCosts(squares(np.arange(300.0)[:, None], np.ones((300, 1))))
+    gpu.assign(costs, TiedCore("tree"), Start(AssignmentStart.REDUCE), None)
+    assert [most_levels for _, _, most_levels in runs.calls] == [gpu.MOST_LEVELS]

@@ -144,10 +144,9 @@ def check_threads(threads: int | None) -> None:
 
 def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """Runs a method of assignment."""
-    if isinstance(method, Core) and _has_coarse_duals(costs, start):
-        return _assign_in_time(costs, method, start)
     if not isinstance(method, TiedCore):
-        return _assign(costs, method, start)
+        is_timed = isinstance(method, Core) and _has_coarse_duals(costs, start)
+        return _assign_in_time(costs, method, start) if is_timed else _assign(costs, method, start)
     found = _assign(costs, method.search, start, MOST_LEVELS)
     counted = found.counters
     if counted["size"] == min(costs.shape) or counted["levels"] < MOST_LEVELS:
@@ -165,7 +164,7 @@ def _has_coarse_duals(costs: DenseCosts, start: Start) -> bool:
     return is_free and rows == columns > MOST_COARSE and not costs.forbids and costs.limit is None
 
 
-def _assign_in_time(costs: DenseCosts, method: Core, start: Start) -> Assigned:
+def _assign_in_time(costs: DenseCosts, method: AssignmentMethod, start: Start) -> Assigned:
     """Runs a core. If its search takes as many levels as there are rows, or half, a core begins from coarse duals."""
     found = _assign(costs, method, start, costs.array.shape[0] // LONG)
     if found.counters["size"] == costs.array.shape[0]:
@@ -175,7 +174,7 @@ def _assign_in_time(costs: DenseCosts, method: Core, start: Start) -> Assigned:
     return again._replace(counters=both | {name: again.counters[name] for name in ("size", "start_size")})
 
 
-def _assign_from_coarse(costs: DenseCosts, method: Core) -> Assigned:
+def _assign_from_coarse(costs: DenseCosts, method: AssignmentMethod) -> Assigned:
     """An auction begins with duals of a coarse matrix, which begins in this way, too, unless it has few rows."""
 
     def assigned(matrix: Any) -> tuple[Any, Any]:
