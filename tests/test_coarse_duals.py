@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from conftest import GPU
 
 import gmatch
 from gmatch.backends import coarse_duals, gpu
@@ -114,3 +115,17 @@ def test_ties_are_searched_in_the_matrix_first(runs):
     costs = gmatch.DenseCosts(squares(np.arange(300.0)[:, None], np.ones((300, 1))))
     gpu.assign(costs, TiedCore("tree"), Start(AssignmentStart.REDUCE), None)
     assert [most_levels for _, _, most_levels in runs.calls] == [gpu.MOST_LEVELS]
+
+
+@pytest.mark.skipif(not GPU, reason="needs a GPU")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_a_gpu_begins_anew(monkeypatch, dtype, maximize):
+    monkeypatch.setattr(gpu, "LONG", 1000)  # any search takes long
+    random = np.random.default_rng(4)
+    x, y = random.standard_normal((2, 2501, 2))
+    y *= 3 / np.linalg.norm(y, axis=1)[:, None]
+    entries = (1e6 * squares(x, y)).astype(dtype) * dtype(-1 if maximize else 1)
+    found = gmatch.lap(entries, maximize=maximize, method="core", device="gpu", certify=True)
+    assert found.stats["trace"].count("auction") == 2
+    assert found.cost == pytest.approx(gmatch.lap(entries, maximize=maximize).cost, rel=1e-12)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import _native, cuda
+from ..arrays import beside
 from ..devices.gpu import csr_edges, entries_of_pairs, lanes_for, strides_of
 from ..errors import InvalidInput
 from ..layouts import Layout, words_of
@@ -183,7 +184,9 @@ def _assign_from_coarse(costs: DenseCosts, method: AssignmentMethod) -> Assigned
         found = _assign(coarse, method, REDUCED) if is_small else _assign_from_coarse(coarse, method)
         return (found.v, found.u) if coarse.transposed else (found.u, found.v)
 
-    return _assign(costs, method, Start(AssignmentStart.BIDS, v=coarse_duals(costs, assigned)))
+    with beside(costs.array):
+        v = coarse_duals(costs, assigned)
+    return _assign(costs, method, Start(AssignmentStart.BIDS, v=v))
 
 
 def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_levels: int = 0) -> Assigned:
