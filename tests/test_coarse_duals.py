@@ -57,14 +57,21 @@ class Runs:
     """`_assign`, by a host. Searches of matrices of more than `few` rows that are limited leave a row free."""
 
     def __init__(self, few):
-        self.few, self.calls = few, []
+        self.few, self.calls, self.phases = few, [], 0
 
     def __call__(self, costs, method, start, most_levels=0):
         rows = costs.array.shape[0]
         self.calls.append((rows, start, most_levels))
         found = gmatch.lap(np.where(np.isfinite(costs.array), costs.array, 1e6))
         stops = rows > self.few and most_levels > 0
-        counters = {"size": rows - stops, "start_size": 0, "levels": 7, "trace": ["price"], "threads": 1}
+        counters = {
+            "size": rows - stops,
+            "start_size": 0,
+            "levels": 7,
+            "phases": self.phases,
+            "trace": ["price"],
+            "threads": 1,
+        }
         return Assigned(found.row_ind, found.col_ind, found.u, found.v, counters)
 
 
@@ -88,6 +95,16 @@ def test_a_long_search_begins_anew_from_coarse_duals(runs):
     assert [len(start.v) for start in starts] == [75, 75, 300]
     assert found.counters["size"] == 300
     assert found.counters["levels"] == 14
+
+
+def test_a_long_search_goes_on_if_few_rows_are_left(runs):
+    runs.phases = 1  # as many as rows are left
+    costs = gmatch.DenseCosts(squares(np.arange(300.0)[:, None], np.ones((300, 1))))
+    found = gpu.assign(costs, Core(), Start(AssignmentStart.REDUCE), None)
+    (_, _, limit), (_, start, most_levels) = runs.calls
+    assert (start.kind, limit, most_levels) == (AssignmentStart.GIVEN, 300 // gpu.LONG, 0)
+    assert len(start.row_match) == len(start.v) == 300
+    assert found.counters["size"] == 300
 
 
 def test_a_short_search_is_the_only_one(runs):
@@ -127,5 +144,5 @@ def test_a_gpu_begins_anew(monkeypatch, dtype, maximize):
     y *= 3 / np.linalg.norm(y, axis=1)[:, None]
     entries = (1e6 * squares(x, y)).astype(dtype) * dtype(-1 if maximize else 1)
     found = gmatch.lap(entries, maximize=maximize, method="core", device="gpu", certify=True)
-    assert found.stats["trace"].count("auction") == 2
+    assert found.stats["trace"].count("price") == 2
     assert found.cost == pytest.approx(gmatch.lap(entries, maximize=maximize).cost, rel=1e-12)

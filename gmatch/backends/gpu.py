@@ -71,9 +71,9 @@ WIDE_BLOCKS_FROM = 1 << 26
 # ties that takes long leaves them to a core".
 MOST_LEVELS = 256
 MANY_LEVELS = "ties: a search in the matrix took many levels, so a core took over"
-# A search in a core takes long once its trees have 1 level for LONG rows. An H200 takes 16 to 30 us for a level. Other
-# costs than rings took at most a third of that, with the rounds that settle distances: benchmarks/log/core_gpu.md,
-# "Duals of a coarse matrix once a search takes long".
+# A search in a core takes long once its trees have 1 level for LONG rows. An H200 takes 16 to 30 us for a level. With 4
+# a ring takes less, but searches that would soon end are given up: benchmarks/log/core_gpu.md, "Duals of a coarse
+# matrix once a search takes long".
 LONG = 2
 # A matrix of this number of rows or fewer is assigned without coarse duals. 2,000 rows of a ring take 16 to 30 ms.
 MOST_COARSE = 1 << 11
@@ -166,11 +166,19 @@ def _has_coarse_duals(costs: DenseCosts, start: Start) -> bool:
 
 
 def _assign_in_time(costs: DenseCosts, method: AssignmentMethod, start: Start) -> Assigned:
-    """Runs a core. If its search takes as many levels as there are rows, or half, a core begins from coarse duals."""
-    found = _assign(costs, method, start, costs.array.shape[0] // LONG)
-    if found.counters["size"] == costs.array.shape[0]:
+    """Runs a core. If its search takes long, and as long again is to come, a core begins anew from coarse duals.
+
+    A row that is left takes a phase of the search. If no more rows are left than it took phases, it goes on.
+    """
+    rows = costs.array.shape[0]
+    found = _assign(costs, method, start, rows // LONG)
+    left = rows - found.counters["size"]
+    if left == 0:
         return found
-    again = _assign_from_coarse(costs, method)
+    if left > found.counters["phases"]:
+        again = _assign_from_coarse(costs, method)
+    else:
+        again = _assign(costs, method, Start(AssignmentStart.GIVEN, found.row_match, found.v))
     both = add_counters(again.counters, found.counters)
     return again._replace(counters=both | {name: again.counters[name] for name in ("size", "start_size")})
 
