@@ -3,7 +3,7 @@
 
 int main(int argc, char** argv) {
   return fuzz(argc, argv, 40, [](Random& random) {
-    constexpr int STARTS = 4;
+    constexpr int STARTS = 5;
     const int largest = random() % 3 == 0 ? 240 : 40;  // a row of the core has no room for 240 columns
     auto call = draw_call(random, draw_matrix<COSTS::Cost>(random, largest), STARTS, false, MOST_REPRICINGS + 2);
     const Noise workspace(random, core_workspace_size(dense_costs(call.matrix), call.team_columns()));

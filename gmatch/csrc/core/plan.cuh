@@ -15,7 +15,7 @@
 // What is known. Numbers of parts of the matrix are added up.
 struct CoreFacts {
   CoreStep last;     // the step that was taken; `sample` before the first
-  bool is_fresh;     // nothing is given, and no look has found pairs: an auction may pair rows before the first search
+  bool is_fresh;     // no pairs are given, nor found by a look: an auction may pair rows before the first search
   bool is_matched;   // the last search matched all rows
   bool is_new;       // the core has gained entries since the search before
   int searches, widenings;
