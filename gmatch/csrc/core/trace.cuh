@@ -2,7 +2,7 @@
 #pragma once
 #include "team/steps.cuh"
 
-// `sample` looks at some rows and columns, and `learn` adds to rows of the core: both of them on one processor of a host only.
+// Only serial/core_search.hpp notes `sample`, which reads some rows and columns, and `learn`, which adds entries to rows.
 // `look` asks whether a diagonal may be a cheapest assignment, `price` picks the core, `search_matrix` works on the whole matrix.
 // Only ranks and windows `widen` rows and `price_again`. `done` is the end of a plan, and never noted. core/program.cuh,
 // serial/core_search.hpp and gmatch/distributed/core.py say more.
