@@ -65,8 +65,8 @@ from harness import (
 from layouts import save_figures
 
 import gmatch
-from gmatch.backends.cpu import MAX_THREADS
 from gmatch.datasets.loader import cached
+from gmatch.devices.cpu import MAX_THREADS
 
 FAMILIES: dict[str, Callable[[int], Any]] = {
     "delaunay": lambda scale: gmatch.datasets.delaunay(1 << scale),

@@ -6,6 +6,7 @@ import sys
 import threading
 from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,14 +127,22 @@ def test_thread_count() -> None:
 @pytest.mark.parametrize("threads, wanted", [(None, 4), (1, 1), (7, 7)])
 def test_threads_that_check_costs(threads: int | None, wanted: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As many as are asked for, or one for each 2**20 entries."""
-    started, check = [], _native.inspect_costs
+    started: dict[str, list[int]] = {"find_few_pairs": [], "inspect_costs": []}
     monkeypatch.setattr(host, "thread_count", partial(_native.thread_count, partial(range, 16)))
-    monkeypatch.setattr(_native, "inspect_costs", lambda *told: started.append(told[-1]) or check(*told))
+
+    def noted(look: Any, counts: list[int], *told: Any) -> Any:
+        counts.append(told[-1])
+        return look(*told)
+
+    for name, counts in started.items():
+        monkeypatch.setattr(_native, name, partial(noted, getattr(_native, name), counts))
     cost = np.zeros((2, 1 << 21))
     cost[0, :2] = -1
     gmatch.lap(cost, threads=threads)
+    cost[:, ::2] = 1
+    gmatch.lap(cost, threads=threads)
     gmatch.lap(sp.csr_array(np.ones((2, 2))), method="tree", threads=threads)
-    assert started == [wanted, threads or 1]
+    assert started == {"find_few_pairs": [wanted, wanted], "inspect_costs": [wanted, threads or 1]}
 
 
 def test_threads_that_match_a_graph(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,9 +72,9 @@ WIDE_BLOCKS_FROM = 1 << 26
 MOST_LEVELS = 256
 MANY_LEVELS = "ties: a search in the matrix took many levels, so a core took over"
 # A search in a core takes long once its trees have 1 level for every LONG rows. An H200 takes 16 to 30 us for a level.
-# With LONG = 4 a ring takes less time, but searches that would soon end are given up: benchmarks/log/core_gpu.md,
-# "Duals of a coarse matrix once a search takes long".
-LONG = 2
+# With LONG = 2 and 4 a ring takes 2.0 and 1.3 times as long, and other costs are level: benchmarks/log/core_gpu.md, "A
+# search of a core is given up earlier".
+LONG = 8
 # A matrix with at most this number of rows is assigned without coarse duals. 2,000 rows of a ring take 16 to 30 ms.
 MOST_COARSE = 1 << 11
 REDUCED = Start(AssignmentStart.REDUCE)

@@ -50,7 +50,8 @@ class ColumnMinima {
 
   DEVICE Vertex num_asked() const { return size_ < ASKED ? size_ : ASKED; }
 
-  // How many columns are the best ones of the rows that are asked.
+  // How many columns are the best ones of the rows that are asked. Without prices a row counts with all columns that its lanes
+  // find equally good, and with prices with one of them: equal rows that prices give many equal columns gain nothing.
   template <class Team>
   DEVICE void count_wanted(Team& team, const Dual* v, int turn) const {
     struct Pair {
@@ -74,7 +75,8 @@ class ColumnMinima {
             best = column;
           });
       const bool is_best = least == team.min_group(least);
-      wanted += is_best && team.claim(&is_wanted_[best], 0, 1);
+      const int speaker = team.min_group(is_best ? team.lane() : team.lanes());
+      wanted += is_best && (turn == 0 || team.lane() == speaker) && team.claim(&is_wanted_[best], 0, 1);
     });
     team.add_all(&found_->wanted[turn], wanted);
     team.sync();
