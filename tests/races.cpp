@@ -442,7 +442,7 @@ static void check_equal_rows(std::mt19937& random, Vertex rows, Vertex group) {
   check_core(costs, cost_by_shortest_paths(costs));
 }
 
-// Enough rows for three threads that bid at once, and distances, for which rows are priced again.
+// There are enough rows for three threads that bid at the same time. Rows of distances are priced again.
 static void check_bids_of_threads(std::mt19937& random) {
   constexpr Vertex ROWS = 1500;
   std::vector<int> places(4 * ROWS), entries(static_cast<std::size_t>(ROWS) * ROWS);

@@ -32,7 +32,7 @@ def test_rows_of_a_group_are_near_each_other(number):
 @pytest.mark.parametrize("maximize", [False, True])
 def test_coarse_duals_are_better_than_none(dtype, maximize):
     random = np.random.default_rng(1)
-    sign = -1 if maximize else 1  # duals are those of the minimisation form
+    sign = -1 if maximize else 1  # the duals belong to the minimisation form
     x, y = random.random((509, 2)), random.random((509, 2)) ** 2
     entries = (sign * 1e6 * squares(x, y)).astype(dtype)
     costs = gmatch.DenseCosts(entries, maximize=maximize)
@@ -54,7 +54,7 @@ def test_coarse_duals_are_better_than_none(dtype, maximize):
 
 
 class Runs:
-    """`_assign`, by a host. Searches of matrices of more than `few` rows that are limited leave a row free."""
+    """`_assign`, by a host. A search with a limit leaves one row free if the matrix has more than `few` rows."""
 
     def __init__(self, few):
         self.few, self.calls, self.phases = few, [], 0
@@ -87,7 +87,7 @@ def test_a_long_search_begins_anew_from_coarse_duals(runs):
     random = np.random.default_rng(3)
     costs = gmatch.DenseCosts(squares(random.random((300, 2)), random.random((300, 2))))
     found = gpu.assign(costs, Core(), Start(AssignmentStart.REDUCE), None)
-    # Coarse matrices are not searched in vain before.
+    # Coarse matrices have no search that is given up.
     assert [rows for rows, _, _ in runs.calls] == [300, 19, 19, 75, 19, 19, 75, 300]
     assert [most_levels for _, _, most_levels in runs.calls] == [300 // gpu.LONG, 0, 0, 0, 0, 0, 0, 0]
     starts = [start for _, start, _ in runs.calls if start.v is not None]

@@ -264,7 +264,7 @@ def test_threads_share_the_pricing(name: str) -> None:
         gmatch.lap(cost, threads=0)
 
 
-# What rows leave out matters for these: an auction by few entries of each row leaves a tenth of them without a column.
+# Entries that rows leave out matter here: an auction by few entries of each row leaves 1 row in 10 without a column.
 READ_AGAIN = {
     "geometric": families.geometric(1100),
     "expensive columns": RNG.random((2000, 2000)) + 5 * RNG.random(2000),
@@ -276,7 +276,7 @@ READ_AGAIN = {
 @pytest.mark.parametrize("threads", [4, 16])
 @pytest.mark.parametrize("name", READ_AGAIN)
 def test_threads_bid_at_once(name: str, threads: int) -> None:
-    """Bidders read rows again, so that their duals match nearly all rows. A sample does not speak against that."""
+    """Bidders read rows again, so that their duals match nearly all rows. A sample does not speak against a core."""
     cost = READ_AGAIN[name]
     for maximize in (False, True):
         given = -cost if maximize else cost
@@ -287,12 +287,12 @@ def test_threads_bid_at_once(name: str, threads: int) -> None:
         stats = assignment.stats
         assert stats["trace"][1:4] == ["price", "auction", "learn"] and not stats["gave_up"]
         assert stats["threads"] == threads and stats["repricings"] > len(cost)
-        # Else a few rows that displace each other by little have taken all bids.
+        # Fewer rows have columns if a few rows that displace each other by little have taken all bids.
         assert stats["start_size"] > 0.98 * len(cost)
 
 
 def test_epsilon_suits_the_costs() -> None:
-    """The few rows that lose most do not make epsilon large for near ties, and it grows for points of clusters."""
+    """For near ties, the few rows that lose most do not make epsilon large. For points of clusters epsilon grows."""
     near_ties = RNG.integers(1, 5, (1100, 1100)) + 1e-9 * RNG.random((1100, 1100))
     stats = gmatch.lap(near_ties, threads=1, certify=True).stats
     assert not stats["gave_up"] and stats["repricings"] < 110 and stats["rows_scanned"] < 40 * 1100
@@ -390,7 +390,7 @@ def test_auctions_do_not_depend_on_the_scale_of_costs() -> None:
 
 @pytest.mark.parametrize("lowest", [0, -50, 50])
 def test_an_auction_begins_with_prices_of_columns_that_all_rows_want(lowest: int) -> None:
-    """Their least costs are such prices. Rows then bid as they do for even costs: without, eight times as often."""
+    """Prices are the least costs of columns. Rows bid as for even costs, and without prices 8 times as often."""
     rng = np.random.default_rng(0)
     even, prices = rng.random((600, 600)), 5 * rng.random(600) + lowest
     counts = []
@@ -455,7 +455,7 @@ def test_the_plan_of_one_device() -> None:
 
 def test_the_plan_of_ranks() -> None:
     ranks = (100, 32, True)
-    assert next_step("sample", ranks) == "price"  # no rank holds the rows that a look compares
+    assert next_step("sample", ranks) == "price"  # no rank has all rows that a look compares
     assert next_step("search", ranks, is_new=1, free=3) == "widen"
     assert next_step("search", ranks, free=3) == "bound"  # nothing that is offered helps
     assert next_step("search", ranks, is_matched=1) == "done"  # only roundings

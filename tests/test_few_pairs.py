@@ -1,4 +1,4 @@
-"""Costs of which nearly all are one number, the greatest: the cheaper pairs are listed while costs are checked."""
+"""Costs of which nearly all are one number, the greatest: the check of the costs lists the cheaper pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ COMMON = {"one": 1.0, "nothing": 0.0, "negative": -2.5, "for not": 1e9}
 
 
 def few(seed: int, shape: tuple[int, int], common: float, each: float = 1.0, ties: bool = False) -> Any:
-    """Costs with a number of cheaper pairs in each row, which differ by up to 1."""
+    """Costs with about `each` cheaper pairs in a row. Their costs differ by up to 1."""
     random = np.random.default_rng(seed)
     less = random.integers(1, 4, shape) / 4 if ties else random.random(shape)
     return np.where(random.random(shape) < each / max(shape), min(common, 1.0) - less, common)
@@ -28,7 +28,7 @@ def layouts(costs: Any) -> dict[str, Any]:
 
 
 def parts_of(costs: Any, rows: Any, columns: Any) -> tuple[int, float]:
-    """How many pairs cost the most, if that is far above all others, and what the other pairs cost."""
+    """The number of pairs that cost 1e9 or more, and the sum of the other pairs."""
     entries = costs[rows, columns]
     is_big = entries >= 1e9
     return int(is_big.sum()), float(entries[~is_big].sum())
@@ -73,7 +73,7 @@ def test_a_limit_cuts_them_off(limit: float) -> None:
 
 
 def test_whole_costs_beside_a_limit_with_a_fraction() -> None:
-    """A limit that integers do not hold makes floats of them."""
+    """Integer costs become floats if the limit has a fraction."""
     costs = np.floor(4 * few(0, (90, 90), 1.0)).astype(np.int32)
     problem = gmatch.DenseCosts(costs, cost_limit=2.5)
     found = gmatch.lap(problem, threads=1, certify=True)
@@ -83,7 +83,7 @@ def test_whole_costs_beside_a_limit_with_a_fraction() -> None:
 
 @pytest.mark.parametrize("other", [2.0, np.inf, np.nan, -np.inf])
 def test_other_costs_are_solved_as_before(other: float) -> None:
-    """One entry that is dearer, or no finite number, wherever it stands."""
+    """One entry, at any place, costs more than the others or is no finite number."""
     for place in ((0, 0), (89, 89), (40, 7)):
         costs = few(1, (90, 90), 1.0)
         costs[place] = other
@@ -136,7 +136,7 @@ def test_small_costs_near_a_common_zero_are_seen() -> None:
 
 
 def whole(seed: int, kind: str) -> Any:
-    """Whole costs below 2**53 with pairs that are small beside others, and many that cost nothing."""
+    """Whole costs below 2**53. Some are small beside others, and most pairs cost nothing."""
     random = np.random.default_rng(seed)
     powers = {"all": random.uniform(0, 50, (80, 80)), "few large": 50 * (random.random((80, 80)) < 0.05)}
     found = np.floor(2 ** powers[kind] * random.integers(1, 9, (80, 80))).astype(np.int64)
@@ -145,7 +145,7 @@ def whole(seed: int, kind: str) -> Any:
 
 @pytest.mark.parametrize("kind", ["all", "few large"])
 def test_no_small_cost_is_hidden(kind: str) -> None:
-    """Duals of floats hide small costs. Integers know the optimum."""
+    """Duals of floats hide small costs. The optimum comes from integers."""
     hidden = 0
     for seed in range(25):
         costs = whole(seed, kind)
@@ -161,7 +161,7 @@ def test_no_small_cost_is_hidden(kind: str) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("number", [1e9, 1e15, 1e300])
 def test_duals_beside_a_number_for_not_are_strict(shape: tuple[int, int], number: float) -> None:
-    """Some rows must use the number: duals are in tiers, and rests lose no digit."""
+    """Some rows must use the number. Duals are then in tiers, and rests lose no digit."""
     for seed in range(5):
         costs = few(seed, shape, number, each=1)
         costs[seed : 40 * (seed % 2)] = number
@@ -169,7 +169,7 @@ def test_duals_beside_a_number_for_not_are_strict(shape: tuple[int, int], number
         assert problem.few_pairs is not None
         found = gmatch.lap(problem, threads=1)
         assert found.exact is not None and gmatch.verify(costs, found, strict=True).gap < 1e-12
-        ones = np.where(costs < number, costs - 10 * max(shape), 0)  # as many cheap pairs as can be, then the cheapest
+        ones = np.where(costs < number, costs - 10 * max(shape), 0)  # most cheap pairs first, then least cost
         best = ones[linear_sum_assignment(ones)].sum()
         assert ones[found.row_ind, found.col_ind].sum() == pytest.approx(best, abs=1e-8)
 
@@ -178,7 +178,7 @@ def test_duals_beside_a_number_for_not_are_strict(shape: tuple[int, int], number
 @pytest.mark.parametrize("maximize", [False, True])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "int64"])
 def test_the_short_way_gives_the_same_answer(common: str, maximize: bool, dtype: str) -> None:
-    """Arrays that are not small take the short way, and checked costs the long one."""
+    """Arrays that are not small take the short way. Checked costs take the long way."""
     for shape in ((520, 530), (1990, 90)):
         costs = few(7, shape, COMMON[common], each=0.9)
         costs = costs.astype(dtype) if dtype[0] == "f" else np.floor(100 * costs).astype(np.int64).clip(None, 10**9)

@@ -334,7 +334,7 @@ def test_passes_by_bounds_find_what_pairs_cost(metric, n, m, d, offset):
     is_worst &= reduced < u[:, None] - 1e-9 * abs(u[:, None])
     if metric != "minkowski":
         assert (np.sort(at * m + of) == is_worst.ravel().nonzero()[0]).all()
-    some = np.flatnonzero(rng.random(n) < 0.3).astype(np.int32)  # others lie between them
+    some = np.flatnonzero(rng.random(n) < 0.3).astype(np.int32)  # other rows lie between them
     of_some = bounds.overpriced(here(some), here(u), here(v), Depth(1, 1.0))
     is_of_some = np.isin(at, some)
     assert np.array_equal(of_some.places.get(), worst.places.get()[is_of_some])

@@ -105,7 +105,7 @@ def scans_of(cost: np.ndarray, **options: float) -> float:
 
 @pytest.mark.parametrize("scale", [1, 8])
 def test_a_row_that_has_only_the_greatest_cost_leaves_at_once(scale: int) -> None:
-    """It takes no column that another row wants, so that nothing has to be searched for."""
+    """This row takes no column that another row wants, so no search is needed."""
     rng = np.random.default_rng(1)
     cost = np.ones((60, 60))
     cost[np.arange(0, 60, 2), rng.permutation(60)[:30]] = rng.random(30)

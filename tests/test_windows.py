@@ -257,7 +257,7 @@ def test_margins_say_which_rows_to_read():
 
 
 def test_rows_are_read_again_if_their_duals_rose_or_their_pairs_were_too_cheap():
-    """A pass lists one pair of a row that is too cheap. The core takes care of listed pairs only."""
+    """A pass lists one pair of a row that is too cheap. The core gets listed pairs only."""
     rng = np.random.default_rng(13)
     costs = rng.integers(0, 50, (30, 40)).astype(float)
     rows, listed, skipped = RisenRows(30), np.zeros(costs.shape, bool), 0

@@ -1,9 +1,10 @@
-"""Duals of a square matrix, from cheapest assignments of a coarse one: of means of near rows by near columns.
+"""Duals of a square matrix, from cheapest assignments of a coarse matrix: the means of near rows by near columns.
 
 If the prices of whole regions are wrong, all free columns lie behind one tree, and a search finds one path in a phase.
-Means of SIZE rows by SIZE columns are a matrix of a 16th of the entries. Its duals are right but for about the width of
-a group. Duals of a search are an extreme point, since all tight pairs lead one way. So the coarse matrix is assigned
-from its rows and from its columns. The mean of optimal duals is optimal, too, and lies between the two.
+The means of SIZE rows by SIZE columns form a coarse matrix with 1/16 of the entries. Its duals are right except for
+about the width of a group. A search finds an extreme point of the optimal duals, since all tight pairs lead one way. So
+the coarse matrix is assigned twice: from its rows and from its columns. The mean of the two duals is optimal, too, and
+lies between them.
 
 A matrix has no coordinates. But differences of two of its columns tell which rows are near each other.
 
@@ -23,19 +24,20 @@ if TYPE_CHECKING:
 
     from ..problems.dense import DenseCosts
 
-# Rows of a group, and columns. With 16, or if the assignment from the columns is left out, searches take longer:
+# The rows, or columns, of a group. With 16, or without the assignment from the columns, searches take longer:
 # benchmarks/log/core_gpu.md, "Duals of a coarse matrix once a search takes long".
 SIZE = 4
-# Rows and columns that tell what is near. A part is halved by the pair of them that differs most, of TRIES pairs.
+# WITNESSES columns tell which rows are near each other, and WITNESSES rows tell which columns are. A part is halved by
+# the difference of two witnesses. Of TRIES pairs of witnesses, the pair with the widest differences is taken.
 WITNESSES, TRIES = 64, 4
 # Rows whose entries are added up at once.
 ROWS_AT_ONCE = 1 << 11
 
 
 def coarse_duals(costs: DenseCosts, assigned: Callable[[Any], tuple[Any, Any]]) -> Any:
-    """Duals v of a square matrix that forbids nothing, at most zero, for an auction to begin with.
+    """Duals v of a square matrix that forbids no pair, for an auction to begin with. None of them is above zero.
 
-    `assigned` gives the duals u and v of a cheapest assignment of a smaller square matrix of such entries.
+    `assigned` returns the duals u and v of a cheapest assignment of a smaller square matrix with entries of this type.
     """
     number = costs.array.shape[0]
     xp, to_device, random = namespace(costs.array), mover_to(costs.device), np.random.default_rng(0)
@@ -45,7 +47,7 @@ def coarse_duals(costs: DenseCosts, assigned: Callable[[Any], tuple[Any, Any]]) 
     means = _means(costs.array, to_device(rows), to_device(columns))
     _, v = assigned(means)
     other, _ = assigned(xp.ascontiguousarray(means.T))
-    # Duals say the same if all v change by one number.
+    # Duals stay optimal if one number is added to all v and subtracted from all u.
     both = [duals - duals.max() for duals in (to_host(v).astype(np.float64), to_host(other).astype(np.float64))]
     centred = sum(both) / 2
     duals = np.empty(number)
@@ -54,9 +56,9 @@ def coarse_duals(costs: DenseCosts, assigned: Callable[[Any], tuple[Any, Any]]) 
 
 
 def order_of_groups(known: Any, random: Any) -> Any:
-    """Numbers of rows, SIZE near ones after one another. The last number is repeated to fill its group.
+    """The numbers of rows, in groups of SIZE near rows. The last number is repeated to fill its group.
 
-    All parts of the rows are halved again and again, by the difference of two columns of `known`.
+    The rows are halved again and again, each part by the difference of two columns of `known`.
     """
     number, witnesses = known.shape
     known = np.ascontiguousarray(known.T).ravel()

@@ -112,7 +112,7 @@ def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: i
 
 
 def entries_of(costs: DenseCosts, row_match: Any) -> Any:
-    """The entries of the pairs of rows, without a look into memory for each if they are known."""
+    """The entry of each row's pair. If the costs have few pairs, the matrix is not read."""
     if costs.few_pairs is None:
         return costs.array[np.arange(len(row_match)), row_match]
     entries = np.empty(len(row_match), costs.dual_type)

@@ -71,11 +71,11 @@ WIDE_BLOCKS_FROM = 1 << 26
 # ties that takes long leaves them to a core".
 MOST_LEVELS = 256
 MANY_LEVELS = "ties: a search in the matrix took many levels, so a core took over"
-# A search in a core takes long once its trees have 1 level for LONG rows. An H200 takes 16 to 30 us for a level. With 2
-# and 4 a ring takes 2.0 and 1.3 times as long, and other costs are level: benchmarks/log/core_gpu.md, "A search of a
-# core is given up earlier".
+# A search in a core takes long once its trees have 1 level for every LONG rows. An H200 takes 16 to 30 us for a level.
+# With LONG = 2 and 4 a ring takes 2.0 and 1.3 times as long, and other costs are level: benchmarks/log/core_gpu.md, "A
+# search of a core is given up earlier".
 LONG = 8
-# A matrix of this number of rows or fewer is assigned without coarse duals. 2,000 rows of a ring take 16 to 30 ms.
+# A matrix with at most this number of rows is assigned without coarse duals. 2,000 rows of a ring take 16 to 30 ms.
 MOST_COARSE = 1 << 11
 REDUCED = Start(AssignmentStart.REDUCE)
 # Most threads of a block that solves a problem of a batch by shortest paths: two such blocks have the registers of a
@@ -166,9 +166,9 @@ def _has_coarse_duals(costs: DenseCosts, start: Start) -> bool:
 
 
 def _assign_in_time(costs: DenseCosts, method: AssignmentMethod, start: Start) -> Assigned:
-    """Runs a core. If its search takes long, and as long again is to come, a core begins anew from coarse duals.
+    """Runs a core. If its search takes long, and will take as long again, a core begins anew from coarse duals.
 
-    A row that is left takes a phase of the search. If no more rows are left than it took phases, it goes on.
+    A search needs about 1 phase for each free row. It goes on if it has had as many phases as there are free rows.
     """
     rows = costs.array.shape[0]
     found = _assign(costs, method, start, rows // LONG)
@@ -184,7 +184,10 @@ def _assign_in_time(costs: DenseCosts, method: AssignmentMethod, start: Start) -
 
 
 def _assign_from_coarse(costs: DenseCosts, method: AssignmentMethod) -> Assigned:
-    """An auction begins with duals of a coarse matrix, which begins in this way, too, unless it has few rows."""
+    """Runs a core whose auction begins with duals of a coarse matrix.
+
+    The coarse matrix is solved in this way, too, if it has more than MOST_COARSE rows.
+    """
 
     def assigned(matrix: Any) -> tuple[Any, Any]:
         coarse = DenseCosts(matrix, maximize=costs.maximize)

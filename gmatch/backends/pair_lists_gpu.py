@@ -120,7 +120,10 @@ def turned(keys: Any, first_row: int, shape: tuple[int, int]) -> Any:
 
 
 def rows_by_number(array: Any, rows: Any, numbers: Any) -> Any:
-    """Rows of an array, by their increasing numbers on the GPU and on the host. Rows side by side are not copied."""
+    """Rows of an array. Their increasing numbers are given on the GPU and on the host.
+
+    Rows that follow one another are not copied.
+    """
     first, end = int(numbers[0]), int(numbers[-1]) + 1
     if end - first == len(numbers):
         return array[first:end]

@@ -28,8 +28,8 @@ POINT_WINDOW, POINT_PAIRS = Layout("PointWindow"), Layout("PointPairs")
 ROWS = 512
 # As in csrc/points/bounds.cuh.
 STRATA_OF_ROW, DRAWN = 512, 3
-# The most pairs of a row that a pass picks at first, each the best of one of 512 strata. With 16 of them mixtures take
-# more rounds, and with 32 clusters take twice as much memory: benchmarks/log/points.md, "24 pairs of a pick".
+# The most pairs of a row that a pass picks at first, each the best of one of 512 strata. With PICKED = 16 mixtures take
+# more rounds. With 32 clusters take twice as much memory: benchmarks/log/points.md, "24 pairs of a pick".
 PICKED = 24
 PASSES = (
     "price_bounds_grid", "overpriced_bounds_grid", "draw_pairs_grid", "costs_by_places_grid", "round_duals_grid",

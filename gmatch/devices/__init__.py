@@ -22,7 +22,7 @@ class Reader(Protocol):
     def inspect_costs(self, array: Any, threads: int | None = None) -> tuple[Any, Any, bool, bool, bool, bool]:
         """The lowest and the highest finite entry; whether there are NaN, +inf, -inf; whether all are surely whole.
 
-        `threads` of the host look, or as many as it finds best.
+        `threads` is the number of threads on the host. If it is None, the reader chooses the number.
         """
 
     def has_duplicates(self, indptr: Any, indices: Any, columns: int) -> bool:

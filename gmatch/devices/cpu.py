@@ -42,8 +42,8 @@ def check_threads(threads: int | None) -> None:
         raise InvalidInput(f"threads must be an integer from 1 to {MAX_THREADS}, or None; got {threads!r}")
 
 
-# thread_count(threads, work): the threads to start, as asked, or one for each unit of work, at most one for each
-# processor.
+# thread_count(threads, work): the number of threads to start. It is `threads`, if that is not None. Otherwise it is one
+# for each unit of work, and at most one for each processor.
 thread_count: Callable[[int | None, int], int] = partial(_native.thread_count, processors)
 
 
@@ -60,9 +60,9 @@ def inspect_costs(array: Any, threads: int | None = None) -> tuple[Any, Any, boo
 
 
 def inspect_with_few_pairs(array: Any, maximize: bool, threads: int | None = None) -> tuple[Any, Any]:
-    """The pairs that are cheaper than nearly all others, which cost the same; else None, and what `inspect_costs` says.
+    """The few cheaper pairs and None, if nearly all pairs have one cost; otherwise None and what `inspect_costs` finds.
 
-    The few pairs know the range of the costs: see csrc/serial/few_pairs.hpp.
+    The few pairs have the range of the costs: see csrc/serial/few_pairs.hpp.
     """
     bits, name = stored_as(array.dtype)
     team_size = thread_count(threads, array.size // COSTS_PER_THREAD)

@@ -534,9 +534,9 @@ def is_near(u: Any, v: Any, excess: Any, gap: float) -> bool:
 
 
 def overpriced(part: GpuWindowPart, u: Any, v: Any) -> tuple[int, Places]:
-    """As `core.overpriced`, for rows that `RisenRows` tells.
+    """As `core.overpriced`. The pass reads only the rows that `RisenRows` names.
 
-    With a gap, the pass reads all rows, and also finds how far u is above the least cost - v of each row.
+    With a gap, it reads all rows, and also finds how far u is above the least cost - v of each row.
     """
     passes: Any = part.for_core
     if part.gap is None:

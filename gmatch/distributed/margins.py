@@ -60,15 +60,15 @@ class Margins:
 
 
 class RisenRows(Margins):
-    """For passes that tell no margins: a row is read again if its dual rose, or if some of its pairs were too cheap.
+    """For passes that find no margins: a row is read again if its dual rose, or if it had pairs that were too cheap.
 
-    A pass lists only some of the pairs of a row that are too cheap. A row without one has no pair outside the core with
-    a slack below 0. That stays so while the duals of columns only fall and the dual of the row does not rise.
+    A pass lists only some of a row's pairs that are too cheap. A row without a listed pair has no pair outside the core
+    with a slack below 0. This stays true while the duals of columns only fall and the dual of the row does not rise.
     """
 
     def forget(self) -> None:
         self._columns: Any = None  # duals in the last pass
-        self._most: Any = None  # of each row the dual of which it is known that no pair is too cheap
+        self._most: Any = None  # a dual of each row at which none of its pairs was too cheap
         self._is_known = np.zeros(self._rows, np.bool_)
 
     def begin(self, bounds: Any, of_columns: Any) -> None:
@@ -84,7 +84,7 @@ class RisenRows(Margins):
         return (~self._is_known | (of_rows - self._most > near)).nonzero()[0]
 
     def note_listed(self, rows: Any, of_rows: Any, listed: Any) -> None:
-        """Takes it that these rows were read, and that pairs of the `listed` rows were too cheap."""
+        """Notes that `rows` were read, and that the `listed` rows among them have pairs that are too cheap."""
         self._most[rows], self._is_known[rows] = of_rows[rows], True
         self._is_known[listed] = False
 

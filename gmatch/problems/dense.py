@@ -85,7 +85,7 @@ class DenseCosts(Frozen, Ranged):
     device : {"cpu", "gpu"}
         Where the array lives.
     few_pairs : object or None
-        On the host, if nearly all pairs cost the same: the pairs that cost less, which are few. Programs solve by them.
+        The cheaper pairs, on the host, if nearly all pairs have one cost. Solvers read only these pairs.
 
     Raises
     ------

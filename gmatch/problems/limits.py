@@ -89,7 +89,7 @@ class Ranged:
     overflows: bool
     dual_type: DualType
     device: Device
-    few_pairs: Any = None  # the cheaper pairs, if nearly all others cost the same; copies have none
+    few_pairs: Any = None  # the cheaper pairs, if nearly all pairs have one cost; copies of costs have None
 
     def _look_at(self, array: Any, number: np.dtype[Any], asked: Asked) -> Any:
         """Sets the attributes that follow from the entries of a matrix; `shape` and `device` are set before.
@@ -119,7 +119,7 @@ class Ranged:
         return array
 
     def _range_and_few_pairs_of(self, array: Any, maximize: bool, threads: int | None) -> tuple[Range, Any]:
-        """The range, and the pairs that are cheaper than nearly all others, if costs on the host are such."""
+        """The range, and the few cheaper pairs if the costs are on the host and nearly all pairs have one cost."""
         if self.device == "gpu" or not array.size:
             return range_of(array, self.device, maximize, threads), None
         few_pairs, seen = cpu.inspect_with_few_pairs(array.T if self.transposed else array, maximize, threads)

@@ -197,14 +197,14 @@ struct Picked {
   std::vector<double> least;
 };
 
-// The numbers of the rows in a whole problem, which has others between them.
+// The numbers of the window's rows in a whole problem, which has other rows between them.
 static std::vector<Vertex> numbers_of(const Given& given) {
   std::vector<Vertex> numbers;
   for (Vertex row = 0; row < given.pairs.num_rows; ++row) numbers.push_back(2 * row + 1);
   return numbers;
 }
 
-// What belongs to rows, `width` numbers each, where the whole problem has it.
+// Spreads `width` numbers of each row of the window over the rows of the whole problem.
 template <class Number>
 static std::vector<Number> in_whole(const std::vector<Number>& of_rows, Count width) {
   const Count rows = static_cast<Count>(of_rows.size()) / width;

@@ -58,8 +58,9 @@ struct Auction {
   // bid twice as often, and too many stay free: benchmarks/log/core_gpu.md, "Slack is 4 again".
   static constexpr Count SLACK = 4;
   static constexpr int FINER = 5;              // a unit of a price is the last epsilon over 2 ** FINER
-  // Prices of an auction alone may fall by 2 ** FALL widest spreads. With 10 in place of 6 words hold a larger last epsilon, which
-  // leaves 12 % of the pairs of a ring of 100,000 points not tight: benchmarks/log/points.md, "A finer last epsilon".
+  // Prices of an auction alone may fall by 2 ** FALL widest spreads. With FALL = 10 a word has 4 bits less for parts of a spread,
+  // so the last epsilon is larger. 12 % of the pairs of a ring of 100,000 points are then not tight: benchmarks/log/points.md, "A
+  // finer last epsilon".
   static constexpr int FALL = 6;
 
   Costs costs;
@@ -70,7 +71,7 @@ struct Auction {
   Dual* v;           // [num_columns]
   Dual spread;       // how far v may lie apart
   bool is_alone;     // its launch has no search
-  bool begins_at_v;  // prices begin at v, none of which is above zero, as far as half of a word goes; otherwise at zero
+  bool begins_at_v;  // prices begin at v (at most zero, at least half of the lowest price); otherwise they begin at zero
   Count* words;      // [num_columns] a price, and below it an owner
   Vertex* next_row;  // [1] that has not bid yet in this round
   Count* num_bids;   // [1]
@@ -101,7 +102,7 @@ struct Auction {
            room_above(Dual{}) >= -1;
   }
 
-  // Starts from all prices at zero, or at v. Leaves v, and pairs that are tight within epsilon. If columns may stay free, only
+  // All prices start at zero, or at v. Leaves v, and pairs that are tight within epsilon. If columns may stay free, only
   // one round is held, with epsilon = 0, so that columns without a bid keep v = 0.
   //
   // `longer` is for costs of which nothing is known yet. If rows want different columns, a first round with a small epsilon is

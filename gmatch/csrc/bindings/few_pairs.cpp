@@ -12,7 +12,7 @@
 
 namespace {
 
-// Solves them in tiers. `words` become the words of the duals.
+// Solves few pairs in tiers. `words` becomes the words of their duals.
 bool solve_in_two_parts(const FewPairs<double>& pairs, bool turned, const ShortestPathResult<double>& result,
                         SparseShortestPathCounters& counters, std::vector<Count>& words) {
   FewPairsInTiers solver(pairs, counters);
@@ -25,8 +25,8 @@ bool solve_in_two_parts(const FewPairs<double>& pairs, bool turned, const Shorte
   return true;
 }
 
-// Whether a solution stands, or could be found anew, though its duals hide costs: the numbers of the pairs tell whether there are
-// tiers.
+// For a solution whose duals hide costs: whether it stands nevertheless, or was found anew in tiers. The costs of the few pairs
+// are all numbers of the matrix, so they tell whether there are tiers.
 template <class Cost>
 bool stands_or_is_mended(const DenseCosts<Cost>& costs, const FewPairs<double>& pairs, bool turned,
                          const ShortestPathResult<double>& result, std::vector<Count>& words) {
@@ -80,7 +80,7 @@ GMATCH_SMALL_FEW_PAIRS(double)
 
 namespace {
 
-// The pairs, or None.
+// The few cheaper pairs of a matrix, or None.
 template <class Dual>
 nb::object find_few_pairs(const AnyMatrix& costs, const std::string& stored, bool maximize, int threads) {
   return with_stored<Dual>(stored, [&](auto entry) -> nb::object {
@@ -114,7 +114,8 @@ nb::dict assign_few_pairs(const FewPairs<Dual>& pairs, nb::handle limit, Array<V
   return to_dict(pairs.num_rows, counted.start_size, counted, lap(clock, now));
 }
 
-// In tiers: the duals of the tier, which are whole, and of the rests. None if that cannot be; then nothing is written.
+// Solves few pairs in tiers. Writes the duals of the tier, which are whole, and the duals of the rests. Returns None, and writes
+// nothing, if FewPairsInTiers does not solve them.
 nb::object assign_few_pairs_in_tiers(const FewPairs<double>& pairs, Array<Vertex> row_match, Array<Vertex> col_match,
                                      Array<double> u, Array<double> v, Array<Count> tier_rows, Array<Count> tier_columns) {
   SparseShortestPathCounters counted{};
@@ -137,11 +138,11 @@ nb::object assign_few_pairs_in_tiers(const FewPairs<double>& pairs, Array<Vertex
   return to_dict(pairs.num_rows, 0, counted, now);
 }
 
-// The entries of the pairs of rows.
+// Writes the entry of each row's pair.
 template <class Dual>
 void entries_of_few_pairs(const FewPairs<Dual>& pairs, bool maximize, Array<Vertex> row_match, Array<Dual> entries) {
   pairs.find_costs(row_match.data(), entries.data());
-  // Not -cost: zeros have no sign.
+  // 0 - cost, not -cost: zeros have no sign.
   for (Vertex row = 0; maximize && row < pairs.num_rows; ++row) entries.data()[row] = 0 - entries.data()[row];
 }
 

@@ -217,7 +217,7 @@ nb::tuple inspect_costs(AnyMatrix costs, const std::string& stored, int threads)
   return with_stored<double>(stored, [&](auto entry) { return inspect_stored<decltype(entry)>(costs, threads); });
 }
 
-// The threads to start: as asked, or one for each unit of work, at most one for each processor.
+// The number of threads to start: `asked`, if it is given. Otherwise one for each unit of work, at most one for each processor.
 int thread_count(nb::callable processors, nb::object asked, Count work) {
   if (!asked.is_none()) return nb::cast<int>(nb::int_(asked));
   return work < 2 ? 1 : static_cast<int>(std::min<Count>(nb::len(processors()), work));

@@ -30,7 +30,7 @@ nb::object cells_of_widened(const SmallMatrix<Narrow>& given, const SmallCall& c
   return cells_of(copied_with_long_lines(given, copy), call, words);
 }
 
-// As cells_of, for matrices that are not small: only if few of their pairs are cheaper than all others.
+// As cells_of, for matrices that are not small. None unless nearly all pairs have the same cost and few cost less.
 template <class Cost>
 nb::object cells_of_few_pairs(const SmallMatrix<Cost>& given, const SmallCall& call, std::vector<Count>& words) {
   nb::object cells = new_cells(given.shape[0], given.shape[1]);
@@ -40,7 +40,7 @@ nb::object cells_of_few_pairs(const SmallMatrix<Cost>& given, const SmallCall& c
   return solved ? cells : nb::none();
 }
 nb::object assign_few_pairs_for(const ArrayMemory& memory, const SmallCall& call, std::vector<Count>& words) {
-  // From this number of entries on two threads look at them: COSTS_PER_THREAD in gmatch/devices/cpu.py.
+  // Two threads check a matrix of this number of entries or more: COSTS_PER_THREAD in gmatch/devices/cpu.py.
   constexpr Py_ssize_t MOST = 1 << 21;
   if (memory.num_dimensions() != 2 || !memory.lies_on_entries() || call.limit != nullptr || call.deterministic) return nb::none();
   if (memory.length(1) == 0 || memory.length(0) >= MOST / memory.length(1)) return nb::none();
@@ -56,8 +56,8 @@ nb::object assign_few_pairs_for(const ArrayMemory& memory, const SmallCall& call
   return cells_of_few_pairs(memory.matrix<Count>(), call, words);
 }
 
-// The cells of a matrix of costs. None if the costs are large, of another type, or equal (unless that is allowed), or if they
-// need another way, or have no assignment. Large ones are solved if few of their pairs are cheaper than all others.
+// The cells of a matrix of costs. None if the costs are of another type, or equal (unless that is allowed), or if they need
+// another way, or have no assignment. A large matrix has cells only if nearly all pairs have the same cost and few cost less.
 nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call, std::vector<Count>& words) {
   if (!memory.is_small_matrix()) return assign_few_pairs_for(memory, call, words);
   switch (memory.type()) {

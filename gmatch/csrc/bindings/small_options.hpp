@@ -54,8 +54,8 @@ struct SmallOptions {
     return taken == option ||
            (PyUnicode_CheckExact(taken) && PyUnicode_CheckExact(option) && PyUnicode_Compare(taken, option) == 0);
   }
-  // Whether a number lies from 1 to `most`. To ask a range of Python takes 0.08 of a call of 5 rows: benchmarks/log/small_calls.md,
-  // "A number of threads is no question to Python's range".
+  // Whether a number lies from 1 to `most`. Asking a range of Python takes 0.08 of a call of 5 rows:
+  // benchmarks/log/small_calls.md, "A number of threads is no question to Python's range".
   static bool is_up_to(Py_ssize_t most, PyObject* number) {
     const long long asked = PyLong_AsLongLong(number);
     if (asked == -1) PyErr_Clear();

@@ -105,8 +105,8 @@ TierOutcome solve_lowered(const DenseCosts<Stored>& costs, double lowest, double
   }
 }
 
-// The outcome, the words of the duals in tiers, and what was counted. Without a solution the vectors are only written. Few pairs,
-// if they are known, have all numbers of the costs.
+// The outcome, the words of the duals in tiers, and what was counted. Without a solution the vectors are only written.
+// `few_pairs`, if given, hold all numbers of the matrix.
 nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, double lowest,
                           double highest, Array<Vertex> row_match, Array<Vertex> col_match, Array<double> u,
                           Array<double> v,

@@ -9,8 +9,8 @@
 
 // Solves costs in tiers, of which the duals of a solution hide some, or from the solution of `lowered` costs; see
 // serial/exact/tiers.hpp. If that is done, u and v become the nearest to the duals in tiers, which `words` holds. settle(rests,
-// solver) is called in between; if it returns false, all is open. `turned`: rows are the columns of the solver. `numbers`: all
-// that stand in the matrix, if they are known.
+// solver) is called in between; if it returns false, all is open. `turned`: rows are the columns of the solver. `numbers`, if
+// given, are all numbers of the matrix.
 using SettleRests = std::function<bool(RestRows& rests, const TierSolver& solver)>;
 TierOutcome solve_rows_in_tiers(CopiedRows<double> costs, double lowest, double highest, bool turned,
                                 const ShortestPathResult<double>& result, ShortestPathCounters& counters,

@@ -5,16 +5,17 @@
 //
 //   c[i][j] + c[i+1][j+1] <= c[i][j+1] + c[i+1][j]                                                        (Monge)
 //
-// then the main diagonal is a cheapest assignment: serial/monge.hpp says why. Products, maxima and distances of numbers are
-// such costs once the numbers are in order. Here rows and columns may come in any order, and the order is found:
+// then the main diagonal is a cheapest assignment: serial/monge.hpp says why. Products, maxima and distances of numbers have this
+// property once the numbers are in order. Here rows and columns may come in any order, and the order is found:
 //
-//   Differences c[a][j] - c[b][j] of two rows rise, or fall, along the columns. So of three rows in order, the widths of their
-//   differences, largest less smallest, add up. The row that differs from any one row by most is the first one or the last one,
-//   and widths from there put all rows in order. The differences of the first and the last row put the columns in order.
+//   Differences c[a][j] - c[b][j] of two rows rise, or fall, along the columns. The width of the two rows is the largest
+//   difference less the smallest one. For three rows in order these widths add up. So the row with the greatest width from any
+//   given row is the first or the last one, and widths from there put all rows in order. The differences of the first and the
+//   last row put the columns in order.
 //
-// This is only a guess, and so are its duals. Some rows are held against it. If nearly all of them find nothing far better than
-// their pair, it is a start. The search mends it, and repricing proves what it has mended. So costs that only roundings keep from
-// having the property start from a diagonal, too.
+// The order is only a guess, and so are its duals. A sample of rows is checked against them. The diagonal is a start if nearly
+// all of these rows find nothing far better than their pair. The search mends it, and repricing proves the result. So costs that
+// lack the property only by roundings start from a diagonal, too.
 //
 // Hoffman, "On simple linear programming problems", Proceedings of Symposia in Pure Mathematics 7 (1963). Burkard, Klinz, Rudolf,
 // "Perspectives of Monge properties in optimization", Discrete Applied Mathematics 70 (1996), on such costs in any order.
@@ -50,12 +51,13 @@ class DiagonalStart {
   }
 
  private:
-  // A group looks at as many places as it has lanes, PLACES times. Nearly all costs without the property contradict it at one in
-  // two of them. If 97 of 100 pairs cost the same, it is one in some hundreds.
+  // A look takes one place for each lane of PLACES groups. Nearly all costs without the property contradict it at 1 place in 2.
+  // Costs of which 97 in 100 are equal contradict it at 1 place in some hundreds.
   static constexpr int PLACES = 256;
-  // Rows that are held against the guess. One in GOOD may find a pair that is better by more than one part in NEAR of what its
-  // entries differ by, and one in GOOD must find none that is better. Costs of no such kind fail at nearly all rows, others at
-  // none. If all pairs are loose, by roundings, an auction is faster: benchmarks/log/core_gpu.md, "A diagonal in any order".
+  // CHECKED rows are compared with the guess. At most 1 row in GOOD may find a pair that is better by more than 1 / NEAR of the
+  // range of its reduced costs. At least 1 row in GOOD must find no better pair. Costs without the property fail at nearly all
+  // rows, and costs with it at none. If roundings make all pairs loose, an auction is faster: benchmarks/log/core_gpu.md, "A
+  // diagonal in any order".
   static constexpr int CHECKED = 256, GOOD = 8, NEAR = 1024;
   // How many steps of v a thread adds up.
   static constexpr Vertex CHUNK = 64;
@@ -63,13 +65,13 @@ class DiagonalStart {
   // An order of rows or columns.
   struct Order {
     Dual* keys;   // [size]
-    Vertex* at;   // [size] by place
+    Vertex* at;   // [size] the row or column of each place
 
     DEVICE void carve(Workspace& workspace, Vertex size) {
       keys = workspace.take<Dual>(size);
       at = workspace.take<Vertex>(size);
     }
-    // A place is the number of smaller keys, and of equal ones before it. A group counts them for some keys at once.
+    // A place is the number of smaller keys plus the number of equal keys before it. A group counts them for ITEMS keys at once.
     template <class Team>
     DEVICE void sort(const Team& team, Vertex size) const {
       constexpr int ITEMS = Team::ROWS_AT_ONCE;
@@ -107,10 +109,10 @@ class DiagonalStart {
   struct Found {
     Dual widths[2];
     Vertex farthest[2];
-    int tight, worse;  // rows that found nothing better than their pair, and far better pairs
+    int tight, worse;  // numbers of rows that find nothing better than their pair, and that find something far better
   };
 
-  // On which side of equality two rows and two columns are: 1, -1, or 0 if a rounding may explain it.
+  // The sign of the difference of both sides of (Monge) for two rows and two columns; 0 if a rounding may explain it.
   struct Minor {
     int sign;
     bool forbids;
@@ -122,7 +124,7 @@ class DiagonalStart {
     return {is_even ? 0 : along < across ? -1 : 1, is_forbidden(along) || is_forbidden(across)};
   }
 
-  // Numbers that were rounded to floats have 26 digits less than is_rounding asks for.
+  // is_rounding is for doubles. Numbers that were rounded to floats are allowed 2 ** 26 times the difference.
   static DEVICE double of_digits(double difference, float) { return difference / (1 << 26); }
   static DEVICE Dual of_digits(Dual difference, Dual) { return difference; }
 
@@ -138,8 +140,8 @@ class DiagonalStart {
     return sign < 0;
   }
 
-  // Whether some rows and columns contradict all orders: first any, then some rows and their best columns, since few entries may
-  // differ from the others.
+  // Whether some rows and columns contradict all orders. The first look takes any rows and columns. The second look takes rows
+  // and their best columns: few entries may differ from all others.
   template <class Team>
   DEVICE bool contradicts(Team& team) const {
     const auto look = [&](Vertex rows, const auto& row_of, const auto& column_of) {
@@ -169,7 +171,7 @@ class DiagonalStart {
   DEVICE Vertex num_checked() const { return size_ < CHECKED ? size_ : CHECKED; }
   DEVICE Vertex checked_row(Count i) const { return static_cast<Vertex>(i * size_ / num_checked()); }
 
-  // use(column, cost) for a row.
+  // Calls use(column, cost) for each entry of a row.
   template <class Team, class Use>
   DEVICE void each_of_row(const Team& team, Vertex row, Use use) const {
     each_fetched<Team::AT_ONCE>(
@@ -177,7 +179,7 @@ class DiagonalStart {
         [&](Vertex column, Stored entry) { use(column, costs_.of_entry(value_of(entry))); });
   }
 
-  // Leaves a cheapest column of each row that is checked, in the room of places of columns.
+  // Writes a cheapest column of each checked row to columns_.at, which holds no order yet.
   template <class Team>
   DEVICE void find_best_columns(Team& team) const {
     team.each_group_apart(num_checked(), [&](Count i) {
@@ -193,7 +195,8 @@ class DiagonalStart {
     team.sync();
   }
 
-  // Keys of rows: the widths of their differences from one row. Finds the farthest one. False if a pair is forbidden.
+  // Writes the keys of rows, which are their widths from one row, and finds the farthest row. Returns false if a pair is
+  // forbidden.
   template <class Team>
   DEVICE bool measure_from(Team& team, Vertex start, int turn) const {
     constexpr int ROWS = Team::ROWS_AT_ONCE, AT_ONCE = Team::AT_ONCE > 1 ? Team::AT_ONCE / 2 : 1;
@@ -249,7 +252,7 @@ class DiagonalStart {
     team.each(size_, [&](Count j) {
       const Vertex column = static_cast<Vertex>(j);
       const Dual key = costs_.at(first, column) - costs_.at(last, column);
-      columns_.keys[column] = key < costs_.infinite() ? key : 0;  // a number, even if others write to the costs
+      columns_.keys[column] = key < costs_.infinite() ? key : 0;  // a number, even if another program writes to the costs
     });
     team.sync();
     rows_.sort(team, size_);
@@ -257,9 +260,9 @@ class DiagonalStart {
     team.sync();
   }
 
-  // Pairs rows and columns of equal places. The steps of v from place to place take the room of keys of rows. v of a column may
-  // be as much more than v of the column before as their costs differ in the row of that one, and at least as much as they
-  // differ in its own row: halfway there are fewest ties.
+  // Pairs the row and the column of each place. Steps of v from one place to the next are written over the keys of rows. A step
+  // is at least the difference of the two columns in the row of this place, and at most their difference in the row of the place
+  // before. The middle leaves the fewest ties.
   template <class Team>
   DEVICE void set_pairs(Team& team, const Matching& matching) const {
     team.each(size_, [&](Count i) {
@@ -277,7 +280,8 @@ class DiagonalStart {
 
   DEVICE Vertex num_chunks() const { return (size_ + CHUNK - 1) / CHUNK; }
 
-  // v from its steps. A thread adds up a chunk of them, and then the sums of the chunks before it. False if sums grow too large.
+  // Adds up the steps of v. A thread adds up the steps of a chunk, and then the sums of the chunks before it. Returns false if a
+  // sum grows too large.
   template <class Team>
   DEVICE bool add_up(Team& team, Dual* v) const {
     bool fits = true;
@@ -300,7 +304,7 @@ class DiagonalStart {
     });
     return !team.any(!fits);
   }
-  // see(place, sum) for the places of a chunk. False if sums grow too large.
+  // Calls see(place, sum) for each place of a chunk. Returns false if a sum grows too large.
   template <class See>
   DEVICE bool walk(Vertex chunk, Sum& sum, See see) const {
     const Vertex first = chunk * CHUNK;
@@ -315,7 +319,7 @@ class DiagonalStart {
     return -2 * most_ <= sum.rounded && sum.rounded <= 2 * most_;
   }
 
-  // Whether nearly all of some rows find nothing far better than their pair, and some find nothing better.
+  // Whether nearly all checked rows find nothing far better than their pair, and at least 1 in GOOD finds nothing better.
   template <class Team>
   DEVICE bool is_good(Team& team, const Matching& matching, const Dual* v) const {
     team.each_group_apart(num_checked(), [&](Count i) {

@@ -49,7 +49,7 @@ DEVICE bool have_misled(const CoreFacts& facts, const CoreLimits& limits) {
 DEVICE CoreStep next_step(const CoreFacts& facts, const CoreLimits& limits) {
   const CoreStep search = facts.searches < limits.searches ? CoreStep::search : CoreStep::bound;
   switch (facts.last) {
-    // Ranks and windows are never fresh: the root holds the auction, and no one holds the rows that a look compares.
+    // Ranks and windows are never fresh: the root holds the auction, and no rank or window has all rows that a look compares.
     case CoreStep::sample: return facts.is_fresh && facts.rows == facts.columns ? CoreStep::look : CoreStep::price;
     case CoreStep::look: return CoreStep::price;
     case CoreStep::price: return facts.is_fresh ? CoreStep::auction : search;

@@ -172,10 +172,10 @@ class AssignmentByCore {
     const bool has_pairs = task_.start == AssignmentStart::given || task_.start == AssignmentStart::none;
     CoreFacts facts{};
     facts.last = before(LAUNCH);
-    // The start by bids has duals that are nearly the best: an auction goes on from them.
+    // A start by bids may have duals that are nearly optimal: an auction goes on from them.
     facts.is_fresh = !has_pairs && (!task_.has_duals || task_.start == AssignmentStart::bids);
     facts.is_new = true;
-    // Duals that are given are not looked for.
+    // If duals are given, no look is needed.
     if (task_.has_duals && facts.last == CoreStep::sample) facts.last = CoreStep::look;
     facts.rows = core_.num_rows;
     facts.columns = core_.num_columns;

@@ -2,7 +2,7 @@
 #pragma once
 #include "team/steps.cuh"
 
-// `sample` looks at some rows and columns, and `learn` adds to rows of the core: both of them on one processor of a host only.
+// `sample` looks at some rows and columns, and `learn` adds entries to rows of the core: only searches on a host note these two.
 // `look` asks whether a diagonal may be a cheapest assignment, `price` picks the core, `search_matrix` works on the whole matrix.
 // Only ranks and windows `widen` rows and `price_again`. `done` is the end of a plan, and never noted. core/program.cuh,
 // serial/core_search.hpp and gmatch/distributed/core.py say more.

@@ -42,7 +42,7 @@ double hiding_if_negative_within(Vertex rows, double largest_dual, double lowest
   const auto magnitude_of = [&](Vertex row) { return std::abs(static_cast<double>(cost_of(row))); };
   Vertex first = 0;
   while (first < rows && magnitude_of(first) >= hidden) ++first;
-  if (first == rows) return 0;  // most often
+  if (first == rows) return 0;  // the usual case
   Count num_hidden = 0, num_nothing = 0;
   for (Vertex row = first; row < rows; ++row) {
     const double magnitude = magnitude_of(row);

@@ -26,7 +26,7 @@ DEVICE float float_below(double x) {
 struct PairBounds {
   const float* window;      // [num_rows][num_columns]
   const Vertex* rows;       // [num_rows] numbers of the rows in the whole problem, increasing
-  const float* of_rows;     // of all rows of the problem
+  const float* of_rows;     // [rows of the whole problem]
   const float* of_columns;  // [num_columns]
   const float* v;           // [num_columns] duals divided by the unit, rounded up
   double per_unit;          // 1 / unit
@@ -52,7 +52,7 @@ template <class Terms>
 struct BoundedPass {
   static constexpr Vertex ROWS = 4;
 
-  PointPairs costs;  // x are all rows of the problem, and num_rows is of the window. y lies as x does: [num_columns][dimension]
+  PointPairs costs;  // x has all rows of the problem; num_rows counts the window's rows. y lies as x: [num_columns][dimension]
   Count dimension;
   PairBounds bounds;
 
@@ -99,13 +99,13 @@ struct BoundedPass {
 
   // The bound of a cost, without the limit.
   DEVICE float of_sum(float sum) const { return Terms::bound(sum, static_cast<float>(costs.sign)); }
-  // What a pair of the whole problem costs.
+  // The cost of a pair. `row` is a number in the whole problem.
   DEVICE double at(Vertex row, Vertex column) const {
     return costs.of_cost(sum_of_pair<Terms>(costs.x + row * dimension, costs.y + column * dimension, dimension, costs.p));
   }
 
   DEVICE bool is_row(Vertex first_row, Vertex r) const { return first_row + r < costs.num_rows; }
-  // The number of such a row in the whole problem. Beyond the last row it is the number of the first one.
+  // The number of row first_row + r in the whole problem. Beyond the last row of the window it is the number of first_row.
   DEVICE Vertex number(Vertex first_row, Vertex r) const { return bounds.rows[is_row(first_row, r) ? first_row + r : first_row]; }
 };
 

@@ -1,7 +1,7 @@
 // row_auction.hpp: an auction of columns among rows that remember their best entries, from pairs and duals that are nearly right.
 //
-// A row bids by the entries that it remembers, as long as no other entry may be better. Then it is read again. A bound on all other
-// entries says when, since no v rises. A row that has nearly its best column keeps it from one epsilon to the next.
+// A row bids by the entries that it remembers, as long as no other entry may be better. Then it is read again. A bound on all
+// other entries says when, since no v rises. A row that has nearly its best column keeps it from one epsilon to the next.
 // serial/auction.hpp says what an auction is.
 #pragma once
 #include <algorithm>

@@ -17,8 +17,8 @@ class CoreSample {
   CoreSample(const Rows& rows, ShortestPathCounters& counters)
       : size_(rows.num_rows()), rows_(rows), no_duals_(rows.num_columns(), 0), counters_(counters) {}
 
-  // Threads share the auction of a core, but not a column reduction or a search of the matrix. So if many threads bid, only rows
-  // of different scales speak against a core.
+  // Threads share the auction of a core, but not a column reduction or a search of the matrix. So if MANY_BIDDERS threads
+  // or more bid, only rows of different scales speak against a core.
   bool speaks_for_core(int bidders = 1) {
     if (size_ < SMALLEST) return true;
     for (Vertex i = 0; i < ROWS; ++i) look_at(static_cast<Vertex>(Count{size_} * i / ROWS));
@@ -36,8 +36,8 @@ class CoreSample {
   // of 8 normal numbers, which a core solves in a twentieth of the time, want 44 different columns. See "A core is given up where
   // more than 44 of 64 columns and rows want each other" and "Thresholds measured again" in benchmarks/log/core_host.md.
   static constexpr Vertex FEWEST_WANTED = 36, MOST_MUTUAL = 44;
-  // Bidders that are faster than one thread that searches the matrix. Column prices of 2,000 rows take 41 ms by one thread, 37 by
-  // 4 bidders: benchmarks/log/core_host.md, "The first epsilon of the auction".
+  // A core with this number of bidders or more is faster than one thread that searches the matrix. 2,000 rows with column prices
+  // take 41 ms on one thread, and 37 with 4 bidders: benchmarks/log/core_host.md, "The first epsilon of the auction".
   static constexpr int MANY_BIDDERS = 4;
   // Bits between the scale of a row and the scale of all rows, on average. Rows of different scales have 3.1 and more,
   // U**20 has 1.8 to 2.2, and all others have at most 1.4: "Thresholds measured again" there.

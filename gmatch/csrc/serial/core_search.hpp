@@ -2,7 +2,7 @@
 // row, found in a pass over the matrix.
 //
 //   price    one pass over the matrix picks a sparse core, the least of every row, and a bound on all others
-//   auction  rows bid by these entries, and are priced again where they do not suffice (serial/priced_auction.hpp)
+//   auction  rows bid by these entries; a row is priced again if they do not suffice (serial/priced_auction.hpp)
 //   search   the sparse method solves the core (serial/sparse_shortest_path.hpp)
 //   learn    if a search comes as far as the bound of a row, the row is priced again, deeper, by the current v
 //
@@ -10,7 +10,7 @@
 // search asks for more before it passes a bound. So it needs no pass over the matrix in the end: what it finds is optimal
 // for the whole matrix, and proven, and if it finds no assignment there is none.
 //
-// Threads share the first two steps; one searches.
+// Threads share the first two steps. One thread searches.
 //
 // Volgenant, "Linear and semi-assignment problems: a core oriented approach", Computers & Operations Research 23 (1996).
 #pragma once
@@ -103,8 +103,9 @@ class PricedRows {
     }
     count_scans();
   }
-  // As learn, by v of its own, which no v that is set later exceeds. Then the least entry of the row is known, but its bound may
-  // be what it was: no row gets more room beyond the limit. Each thread has a number, and learns of other rows.
+  // As learn, but by the given v. No later v may exceed it. The least entry of the row is then known. Its bound may stay as it
+  // was, since no row gets more room once half of the limit is used. `thread` is the number of the thread that calls. Threads
+  // learn of different rows.
   void learn_by(int thread, Vertex row, const Dual* v) {
     Picker& picker = pickers_[thread];
     ++picker.times_learned;
@@ -116,7 +117,7 @@ class PricedRows {
   void note_learning() {
     if (!trace_.ends_with(CoreStep::learn)) trace_.add(CoreStep::learn);
   }
-  // What the threads have counted.
+  // Adds up what the threads have counted.
   void count_scans() {
     for (Picker& picker : pickers_) {
       times_learned_ += picker.times_learned;
@@ -135,7 +136,8 @@ class PricedRows {
     if (!gives_up()) trace_.add(CoreStep::search);
   }
 
-  // Writes v. Returns false if there are many ties: bids would be epsilon, and searches are short.
+  // Writes v. Returns false if the core gives up, or if too many rows have ties: their bids would be only epsilon, and searches
+  // from them are short.
   template <class Counters>
   bool hold_auction(Counters& counters, std::vector<Dual>& v) {
     trace_.add(CoreStep::auction);
@@ -245,12 +247,12 @@ class PricedRows {
   void give_up() { gives_up_.store(true, std::memory_order_relaxed); }
 
   const CoreLimitsOfRows limits_;
-  const Count room_;  // for entries: beyond the limit there is room for one row more
+  const Count room_;  // for entries: the limit, a deep pick of a row for each thread, and one whole row
   ShortestPathCounters& counters_;
   CoreTrace& trace_;
   std::vector<Dual> v_;       // [num_columns]
   std::vector<About> about_;  // [num_rows]
-  // [room_] The entries, at the places that rows have taken. No byte is touched before.
+  // [room_] The entries. A row has taken a range of places. Memory that no row has taken is not touched.
   std::unique_ptr<Vertex[]> columns_;
   std::unique_ptr<Dual[]> costs_;
   std::atomic<Count> known_{0};
@@ -269,7 +271,7 @@ struct CoreCounters {
 
 // Matches all rows at the least cost, by the core. Returns how many rows are matched, which is all if there is an assignment;
 // NONE if the core gave up. v are then good duals to start from, if any pair was made. The threads share the pass over
-// the matrix and the auction; one searches.
+// the matrix and the auction. One thread searches.
 template <class Stored>
 Vertex solve_by_core(const DenseCosts<Stored>& costs, bool has_duals, int threads,
                      const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result, CoreCounters& counters) {

@@ -1,11 +1,11 @@
-// few_pairs.hpp: a matrix in which nearly all pairs cost the same, the most of all, on one core of the host.
+// few_pairs.hpp: a matrix in which nearly all pairs have one common cost, and the few other pairs cost less, on the host.
 //
-// The cheaper pairs are a core. What it leaves out of a row is one cost, whatever the column. So a row has one more way out, at
-// that cost: it then takes any column that stays free. The v of free columns are 0, and no v is above 0, so that no pair that is
-// left out has less cost - v. The sparse method solves the core and the ways out in time that depends on the cheaper pairs alone.
+// The cheaper pairs are a core. All pairs that it leaves out have the common cost. So each row has a way out at this cost: a row
+// that takes it gets any column that stays free. Free columns have v = 0, and no v is above 0. So no pair outside the core has a
+// lower cost - v. The sparse method solves the core and the ways out. Its time depends only on the number of cheaper pairs.
 //
-// The pairs are listed in the pass that checks the costs. 1 - IoU, distances that are cut off at a gate, few similarities, and
-// numbers that stand for "not" are such costs.
+// The pass that checks the costs also lists the pairs. Examples are 1 - IoU, distances that are cut off at a gate, few
+// similarities, and numbers that stand for "not".
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -20,7 +20,7 @@
 #include "team/host_threads.hpp"
 #include "team/interrupt.hpp"
 
-// Which entries of a line differ from one number: a bit for each, in words. NaN differs.
+// Finds the entries of a line that differ from one number: a bit of a word for each entry. NaN differs.
 template <class Entry>
 struct FindOthers {
   using Word = WordLike<Entry>;
@@ -36,7 +36,7 @@ struct FindOthers {
     };
     for (Vertex begin = 0; begin < length; begin += WORD) {
       const Vertex end = std::min(begin + WORD, length);
-      Bits differs{};  // in any bit: the two zeros are told apart, too, and are compared again
+      Bits differs{};  // in any bit: 0 and -0 differ here, so entries are then compared as numbers
       for (Vertex j = begin; j < end; j += LANES) differs |= (Bits)load_at(j) ^ (Bits)same;
       Bits hits{};
       if (any_of<LANES>(differs) != 0) {
@@ -50,7 +50,7 @@ struct FindOthers {
   }
 };
 
-// Pairs that cost less than `common`, which all other pairs cost. A row's way out is its last pair.
+// Pairs that cost less than `common`. All other pairs cost `common`. The last pair of a row is its way out.
 template <class Dual>
 struct FewPairs {
   Vertex num_rows, num_columns;
@@ -59,7 +59,7 @@ struct FewPairs {
   std::vector<Vertex> columns;  // of ways out: num_columns + row
   std::vector<Dual> costs;      // of ways out: the common cost
 
-  // What the pairs of rows cost.
+  // Writes the cost of each row's pair.
   void find_costs(const Vertex* row_match, Dual* found) const {
     for (Vertex row = 0; row < num_rows; ++row) {
       Count k = offsets[row];
@@ -88,7 +88,8 @@ class FewPairsFinder {
         length_(by_columns_ ? costs.num_rows : costs.num_columns),
         line_stride_(by_columns_ ? costs.column_stride : costs.row_stride) {}
 
-  // The pairs; none if other pairs differ in cost, if the cheaper ones are many, or if an entry is no finite number.
+  // Returns the pairs. Returns none if the other pairs differ in cost, if more than about 1 pair in MOST is cheaper, or if an
+  // entry is no finite number.
   std::optional<FewPairs<Dual>> find(int threads) {
     if (length_ < Others::WORD || (by_columns_ && costs_.row_stride != 1) || !speaks_for_few()) return std::nullopt;
     std::vector<Share> shares(std::min<Count>(threads, num_lines_));
@@ -103,8 +104,9 @@ class FewPairsFinder {
 
  private:
   using Others = FindOthers<Stored>;
-  // One pair in MOST may be cheaper, or a few more in the first lines. The sparse method takes 6 ns for a pair, the dense one for
-  // 80 entries in the cache or 32 in memory: benchmarks/log/ties_and_gates.md, "The cheaper pairs are a core".
+  // At most 1 pair in MOST may be cheaper. This is tested after each line, as if there were FIRST_LINES more lines, so that the
+  // first lines may have more. The sparse method takes 6 ns for a pair. In this time the dense method reads 80 entries from the
+  // cache, or 32 from memory: benchmarks/log/ties_and_gates.md, "The cheaper pairs are a core".
   static constexpr Count MOST = 64, FIRST_LINES = 16;
 
   // The cheaper pairs of some lines, and room for another line.
@@ -218,7 +220,7 @@ struct FoundPairs {
   }
 };
 
-// Rows that are out take columns that are free, in their order.
+// Rows that take their way out get the free columns, in order.
 template <class Dual>
 void match_rows_that_are_out(const ShortestPathResult<Dual>& result, Vertex num_rows) {
   Vertex free = 0;
@@ -230,7 +232,8 @@ void match_rows_that_are_out(const ShortestPathResult<Dual>& result, Vertex num_
   }
 }
 
-// Matches all rows at the least cost, by other costs of the listed pairs. Ways out cost `way_out`, and no pair costs more.
+// Matches all rows at the least cost. `entries` are used instead of the costs of the listed pairs. Ways out cost `way_out`, and
+// no pair costs more.
 template <class Dual>
 void solve_few_pairs(const FewPairs<Dual>& pairs, Dual way_out, const Dual* entries, const ShortestPathResult<Dual>& result,
                      SparseShortestPathCounters& counters) {

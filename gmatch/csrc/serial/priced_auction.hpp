@@ -1,14 +1,15 @@
-// priced_auction.hpp: an auction of columns among rows of which the best entries are known, on threads of the host.
+// priced_auction.hpp: an auction of columns among rows whose best entries are known, on threads of the host.
 //
-// The threads bid at once, each for rows of its own, and take no turns. A row reads the v that it finds, and locks only the
-// column that it bids for. If v of the column has fallen meanwhile and another column is better now, the row looks again. A row
-// that is displaced is one of the thread that has displaced it. A thread without rows takes half of those of another thread.
+// All threads bid at the same time, each for its own rows, without barriers. A row reads v without a lock, and locks only the
+// column that it bids for. If v of this column has fallen meanwhile and another column is better now, the row looks again. A
+// displaced row goes to the thread that displaced it. A thread shares half of its rows if another thread has none.
 //
-// A row whose best entry is worse than the bound of the entries that it does not know is priced again, by the v of now. v only
-// fall, so its bound holds from then on. So the auction knows what few columns cannot tell: what they left out.
+// A row is priced again, by the current v, if its best entry is worse than the bound of the entries that it does not know. v only
+// falls, so the new bound stays valid. So bids also take account of the entries outside the core.
 //
-// Rows take the best free column one after the other. The first epsilon is a part of what they lose so, without the few that lose
-// most. If rows bid long for an epsilon, it grows: chains of bids end sooner. An eighth of it is the next one.
+// The first epsilon comes from losses. Each row in turn takes its best free column. Its loss is the cost of this column less the
+// cost of its best column. The first epsilon is a part of the mean loss, without the few rows that lose most. If rows bid long
+// for an epsilon, it grows: chains of bids then end sooner. The next epsilon is an eighth of it.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -26,14 +27,14 @@
 #include "team/interrupt.hpp"
 #include "team/team.cuh"
 
-// The threads that bid, at most `threads`. 16 threads for 1,500 rows are no faster than 4, and often wait for one that does not
-// run.
+// The number of threads that bid, at most `threads`. 16 threads for 1,500 rows are no faster than 4, and often wait for a thread
+// that does not run.
 inline int num_bidders(Vertex rows, int threads) {
   constexpr Vertex ROWS_PER_THREAD = 500;
   return std::clamp(rows / ROWS_PER_THREAD, 1, threads);
 }
 
-// As many rows as columns. Costs are PricedRows.
+// There are as many rows as columns. Costs are PricedRows.
 template <class Costs, class Counters>
 class PricedAuction {
  public:
@@ -76,27 +77,30 @@ class PricedAuction {
   static constexpr double SPREAD = 0.4;
   static constexpr int PRECISION = 44, LAST = -14;
   static double least_epsilon() { return std::numeric_limits<Dual>::is_integer ? 0x1p-10 : 0; }
-  // The first epsilon, in losses. 1/16 and 1/4 are as fast: benchmarks/log/core_host.md, "The first epsilon of the auction".
+  // The first epsilon, as a part of the mean loss. 1/16 and 1/4 are as fast: benchmarks/log/core_host.md, "The first epsilon of
+  // the auction".
   static constexpr double FIRST = 0.125;
-  // One row in so many may lose what it will. With all losses, near ties take 20 to 30 times as long: see there.
+  // The mean loss leaves out the 1 row in LOSERS that loses most. With all losses, near ties take 20 to 30 times as long: see
+  // there.
   static constexpr std::size_t LOSERS = 64;
-  // Bids for each row until epsilon grows, by so many bits, and the bits by which it falls when all rows have columns. With 32
-  // bids clusters and columns of different scales take a fifth longer, rings a tenth less.
+  // Epsilon grows by RISE bits after PATIENCE bids for each row, on average. It falls by FALL bits when all rows have columns.
+  // With 32 bids clusters and columns of different scales take a fifth longer, rings a tenth less.
   static constexpr Count PATIENCE = 16;
   static constexpr int RISE = 2, FALL = 3;
-  // Bids for each row, on average: points of clusters and rings need 170.
+  // The auction ends after this number of bids for each row, on average. Points of clusters and rings need 170.
   static constexpr Count BIDS_PER_ROW = 400;
-  // How often a row may be priced again, on average. By one thread: points of clusters need 10 times for 1,500 rows, up to 16
-  // from 2,500 rows on. Numbers on a line need 100, and are faster in the matrix, in 30 passes for 1,500 rows and 130 for 4,000.
-  // Four threads take half of the time of one, so more of them may price rows more often: columns of different scales need up to
-  // 30.
+  // How often a row may be priced again, on average. On one thread points of clusters need 10 times for 1,500 rows, and up to 16
+  // from 2,500 rows on. Numbers on a line need 100. The matrix solves them faster, in 30 passes for 1,500 rows and 130 for 4,000.
+  // Four threads take half the time of one thread, so more threads may price rows more often. Columns of different scales need up
+  // to 30 times.
   static Count reads_per_row(Count size, Count threads) {
     return std::min<Count>(std::min<Count>(5 + size / 200, 20) * std::max<Count>(threads / 2, 1), 32);
   }
   // A row is priced again if its best entry is worse than its bound by more than this many epsilons. 2 and 8 are as fast.
   static constexpr double SLACK = 4;
-  // Bids that a thread makes until it tells the others; from how many rows on it gives some to a thread without rows; how long
-  // that thread waits between two looks, in loops; and looks until it lets other processes run. Not measured.
+  // A thread reports its bids to the others after AT_ONCE bids. It gives rows to a thread without rows if it has SHARED_OUT or
+  // more. A thread without rows waits for PAUSE loops between two looks. After LOOKS looks it lets other processes run. No other
+  // values were measured.
   static constexpr Count AT_ONCE = 64;
   static constexpr std::size_t SHARED_OUT = 2;
   static constexpr int PAUSE = 500, LOOKS = 1000;
@@ -109,7 +113,7 @@ class PricedAuction {
   // What a thread has, and what it counts.
   struct alignas(64) Bidder {
     std::vector<Vertex> rows;
-    LineVector<Dual> v;  // as the thread has seen them when a row was priced last
+    LineVector<Dual> v;  // a copy, from when the thread last priced a row
     Count scans = 0, entries = 0, bids = 0, reads = 0;
     Poll poll;
     double lowest = FAR, highest = -FAR;
@@ -180,8 +184,8 @@ class PricedAuction {
     least_ = -(highest_ - lowest_) * size_;
   }
 
-  // Rows take the best free column one after the other. By how much that costs more than their best column, on average of all
-  // rows but the few that lose most: what these lose does not tell how far the prices of all columns must differ.
+  // The mean loss. Each row in turn takes its best free column, and loses what this costs more than its best column. The few rows
+  // that lose most are left out: their losses do not tell how far the prices of all columns must differ.
   double typical_loss() {
     std::vector<double> losses;
     losses.reserve(size_);
@@ -208,7 +212,7 @@ class PricedAuction {
     std::nth_element(losses.begin(), most, losses.end());
     return std::accumulate(losses.begin(), most, 0.0) / static_cast<double>(losses.size());
   }
-  // Of rows that know no free column. As many of these rows and of the free columns stand for all.
+  // Adds the losses of rows that know no free column. Up to MOST of these rows, and equally many free columns, stand for all.
   void add_losses(const std::vector<Vertex>& left, std::vector<double>& losses) {
     std::vector<Vertex> free;
     for (Vertex j = 0; j < size_; ++j) {
@@ -237,7 +241,7 @@ class PricedAuction {
     for (std::size_t k = 0; k < left.size(); ++k) losses.push_back(seen[k * looked_at / left.size()]);
   }
 
-  // All rows bid anew. Returns false if that takes too many bids, or if the core is given up.
+  // All rows bid anew. Returns false if that takes too many bids or pricings, or if the core is given up.
   bool hold_phase(const HostTeam& team, Bidder& bidder, double epsilon) {
     const Vertex first = first_of(team.rank()), end = first_of(team.rank() + 1);
     std::fill(owner_.begin() + first, owner_.begin() + end, NONE);
@@ -275,7 +279,7 @@ class PricedAuction {
     return !ends_.load(std::memory_order_relaxed);
   }
 
-  // For the rows that have no column yet. What other rows have is within the new epsilon, too.
+  // For the rows that have no column yet. Pairs of other rows are tight within the new epsilon, too.
   void raise_epsilon() {
     epsilon_.store(std::ldexp(epsilon_.load(std::memory_order_relaxed), RISE), std::memory_order_relaxed);
     patience_.fetch_add(PATIENCE * size_, std::memory_order_relaxed);
@@ -292,7 +296,7 @@ class PricedAuction {
     bool found = false;
     for (int looks = 0; !found && goes_on(); ++looks) {
       if (num_shared_.load(std::memory_order_relaxed) > 0) found = take_shared(bidder);
-      for (int k = 0; k < PAUSE && !found; ++k) asm volatile("");  // looks seldom: what it looks at, others write
+      for (int k = 0; k < PAUSE && !found; ++k) asm volatile("");  // looks seldom, since other threads write these cells
       if (looks <= LOOKS) continue;
       std::this_thread::yield();
       look_around();
@@ -338,7 +342,7 @@ class PricedAuction {
       return row;
     }
   }
-  // Returns the row that has the column. Until another row is stored, no other thread can lock it.
+  // Locks a column and returns the row that has it. No other thread can lock the column until a row is stored.
   Vertex lock(const HostTeam& team, Vertex column) {
     Vertex* const owner = &owner_[column];
     if (team.alone()) return *owner;
@@ -375,7 +379,7 @@ class PricedAuction {
     }
     return bid;
   }
-  // All v as they are now, or a little more.
+  // All v. Each is as it is now, or a little more: other threads lower v meanwhile, and a cast rounds it towards 0.
   const Dual* all_v(const HostTeam& team, Bidder& bidder) const {
     if constexpr (std::is_same_v<Dual, double>) {
       if (team.alone()) return v_.data();
@@ -396,7 +400,7 @@ class PricedAuction {
   int places_ = 0;  // see rounded_down
   bool is_worthwhile_ = false;
   std::mutex mutex_;
-  std::vector<Vertex> shared_;  // rows that threads have given to others
+  std::vector<Vertex> shared_;  // rows that wait for a thread without rows
   alignas(64) std::atomic<std::size_t> num_shared_{0};
   std::atomic<int> num_idle_{0};
   alignas(64) std::atomic<Vertex> num_free_{0};

@@ -28,12 +28,12 @@
 // If most pairs of a square matrix have the greatest cost, as distances that are cut off have, this cost serves as a limit. It
 // cuts nothing off, so the answer is the same. It is used if the reduction of columns has left many rows free, or if a sample of
 // rows shows that it would: some of these rows will need a pair of that cost, and searches for it are short only if v of all free
-// columns are equal. A row that has nothing cheaper leaves at once, and takes no column that others may want.
+// columns are equal. A row without a cheaper pair takes its way out at once, and no column that other rows may want.
 //
 // With a limit on the costs each row has a way out, at the limit, for itself alone: a path may end there, and all columns may
-// stay free. A path ends there, too, if a free column is as far. So entries above the limit need not be cut off, and never
-// count. In the end the rows that are out take columns that are free, which cost the limit or more: so all rows are matched, at
-// the least cost of the matrix that is cut off.
+// stay free. If a free column is equally far, a path ends at the way out. So entries above the limit need not be cut off, and
+// never count. In the end the rows that are out take columns that are free, which cost the limit or more: so all rows are
+// matched, at the least cost of the matrix that is cut off.
 //
 // A row whose tree reaches no free column can never be matched (Berge), whatever happens elsewhere. So the method stops.
 //
@@ -173,8 +173,8 @@ class ShortestPathSolver {
   // cost less than the paths that they save, which are longer in large problems. A second sweep, as in the paper, costs more.
   // See "`jv` bids in one sweep, not two" in benchmarks/log/shortest_paths.md. Headings without a file are in this log.
   Count bids_per_row() const { return num_columns_ < 150 ? 1 : 2; }
-  // About four times for each num_rows bids it looks whether bids match rows. See "Bids end if rows only displace each other" in
-  // benchmarks/log/core_host.md, and "Bids of few rows end, too" in benchmarks/log/small_calls.md.
+  // About 4 times in num_rows bids the reduction looks whether bids match rows. See "Bids end if rows only displace each other"
+  // in benchmarks/log/core_host.md, and "Bids of few rows end, too" in benchmarks/log/small_calls.md.
   static constexpr Vertex LOOKS_PER_ROW = 4;
   // The end of a path that is no column.
   static constexpr Vertex WAY_OUT = NONE - 1;
@@ -315,7 +315,7 @@ class ShortestPathSolver {
     take(column);
   }
   void take(Vertex column) {
-    const auto place = static_cast<unsigned>(column);  // without a sign, a division by WORD is a shift
+    const auto place = static_cast<unsigned>(column);  // the division of an unsigned number by WORD is a shift
     is_free_[place / Scan::WORD] &= ~(Word{1} << place % Scan::WORD);
   }
   void mask_what_is_no_column() { std::fill(v_ + num_columns_, v_ + width_, MASKED); }

@@ -48,7 +48,7 @@ struct ComputesRows : std::false_type {};
 template <class Costs>
 struct ComputesRows<Costs, std::void_t<decltype(&Costs::must_be_computed)>> : std::true_type {};
 
-// Whether costs know all of a row from the start.
+// Whether all entries of a row are known from the start.
 template <class Costs, class = void>
 struct KnowsAll : std::true_type {};
 template <class Costs>
@@ -106,7 +106,7 @@ class SparseShortestPathSolver {
   // and less. 1 to 8 sweeps and 1 to 16 bids are as fast: benchmarks/log/sparse.md, "Thresholds measured again".
   static constexpr int SWEEPS = 2;
   static constexpr Count BIDS_PER_ROW = 4;
-  // The part of a sweep's bids that a chain may take: rows that displace each other by little would take all of them.
+  // A chain may take at most 1 / CHAINS of the bids of a sweep. Rows that displace each other by little would take all bids.
   static constexpr Count CHAINS = 64;
 
   // How many places of the heap are looked at for rows to compute together with one. The first places hold the nearest rows:
@@ -286,8 +286,8 @@ class SparseShortestPathSolver {
   }
 
   // One sweep. A row bids as much as its best column is better than its second best, and the row that it turns out bids
-  // next. Without a difference the row that is turned out waits for the next sweep: else the two could go on for ever. So does
-  // the last row of a long chain.
+  // next. Without a difference the row that is turned out waits for the next sweep: else the two could go on for ever. The
+  // last row of a long chain waits, too.
   void reduce_augmenting_rows() {
     const std::size_t end = free_rows_.size();
     std::size_t next = 0, kept = 0;  // free_rows_ has the rows that wait at [0, kept), those to do at [next, end)

@@ -38,8 +38,8 @@ bool reads_as_stored([[maybe_unused]] const DenseCosts<Stored>& costs,
   return true;
 }
 
-// Whether it is worth looking at all entries. Of most costs that are not all whole the least is not, or the greatest, or the
-// first entry; or this one is forbidden. All lie within the bits of Count.
+// Whether it is worth looking at all entries. If costs are not all whole, most often the least, the greatest or the first cost is
+// not whole, or the first pair is forbidden. The least and the greatest cost fit into Count.
 template <class Cost, class Dual>
 bool may_be_whole(const DenseCosts<Cost>& costs, const ShortestPathOptions<Dual>& options) {
   const auto is_whole = [](Dual number) { return number == static_cast<Dual>(static_cast<Count>(number)); };

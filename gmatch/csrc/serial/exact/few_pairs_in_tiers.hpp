@@ -1,11 +1,12 @@
-// few_pairs_in_tiers.hpp: few pairs beside a big number that stands for "not" and that some rows must use, on one core.
+// few_pairs_in_tiers.hpp: few pairs whose common cost is a big number that stands for "not", and that some rows must use, on one
+// core.
 //
-// Duals in tiers, as serial/exact/tiers.hpp explains them, without a pass over the matrix. First all few pairs cost 0 and all
-// others 1. The duals of this problem are whole: 0 or 1 of rows, 0 or -1 of columns. They are the duals of the tier. Pairs that
-// may still be used are pairs of rows with 0 and columns with 0, where all rows must have one, and pairs of rows with 1 and
-// columns with -1, where all columns must have one. These are two problems without the big number: no dual is rounded beside it.
-// A row that is out has the rest 0, and so has each pair that is not listed. In both problems the duals of the side that may stay
-// free are at most 0. So no other pair is cheaper.
+// The duals are in tiers, as serial/exact/tiers.hpp explains. They need no pass over the matrix. First all few pairs cost 0 and
+// all others 1. The duals of this problem are the duals of the tier. They are whole: 0 or 1 for rows, 0 or -1 for columns. Two
+// kinds of listed pairs may still be used. Rows with 0 may have columns with 0, and each of these rows must have one. Rows with 1
+// may have columns with -1, and each of these columns must have one. These are two problems without the big number, so no dual is
+// rounded beside it. A row that takes its way out has the rest 0, and so has each pair that is not listed. In both problems the
+// duals of the side that may stay free are at most 0. So no other pair is cheaper.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -14,7 +15,7 @@
 #include "costs/magnitudes.hpp"
 #include "serial/few_pairs.hpp"
 
-// Whether duals hide what pairs cost, of each row: see costs/magnitudes.hpp.
+// Whether duals hide the costs of the rows' pairs: see costs/magnitudes.hpp. `costs` [num_rows] are the costs of these pairs.
 inline bool hides_costs(const FewPairs<double>& pairs, const ShortestPathResult<double>& result, const double* costs) {
   const double largest =
       std::max(largest_magnitude(result.u, pairs.num_rows), largest_magnitude(result.v, pairs.num_columns));
@@ -30,7 +31,7 @@ class FewPairsInTiers {
         of_tier_(pairs.num_rows, pairs.num_columns),
         of_rests_(pairs.num_rows, pairs.num_columns) {}
 
-  // False if the common cost is no such number, or if the duals of the rests hide costs.
+  // Returns false if the common cost does not stand for "not", or if the duals of the rests hide costs.
   bool solve() {
     double largest = 0;
     each([&](Vertex, Vertex, double cost) { largest = std::max(largest, std::abs(cost)); });
@@ -51,7 +52,7 @@ class FewPairsInTiers {
       for (Count k = pairs_.offsets[row]; k < pairs_.offsets[row + 1] - 1; ++k) visit(row, pairs_.columns[k], pairs_.costs[k]);
     }
   }
-  // Whether a listed pair may be used: its row and its column have the same times.
+  // Whether one of the two problems may use a listed pair: in the tier its row has the dual `times`, and its column -times.
   bool is_left(Vertex row, Vertex column, double times) const {
     return of_tier_.u[row] == times && of_tier_.v[column] == -times;
   }
@@ -66,7 +67,7 @@ class FewPairsInTiers {
     return true;
   }
 
-  // The rows with 0, or the columns with -1: each of these lines must have a pair.
+  // One of the two problems. Its lines are the rows with 0, or the columns with -1. Each line must have a pair.
   class Part {
    public:
     Part(const FewPairsInTiers& all, double times) : counters_(all.counters_) {
@@ -97,13 +98,13 @@ class FewPairsInTiers {
       offsets_ = std::move(next);
     }
 
-    // Writes the pairs of these lines, and the duals of these lines and of the places that have a pair; 0 at all other places.
+    // Writes the pairs and duals of these lines, and the duals of the places that have a pair. Duals of other places stay 0.
     bool solve(std::vector<Vertex>& line_match, std::vector<Vertex>& place_match, std::vector<double>& u,
                std::vector<double>& v) {
       const auto num_lines = static_cast<Vertex>(lines_.size());
       if (num_lines == 0) return true;
       using Costs = const SparseCosts<double, Count, Vertex>;
-      // A place more, which no line may have: places may stay free then, and have duals of at most 0.
+      // One more place, which no line may have, lets places stay free. Their duals are then at most 0.
       Costs costs{num_lines, num_places_ + 1, offsets_.data(), places_.data(), costs_.data(), false};
       FoundPairs found(num_lines, num_places_ + 1);
       const ShortestPathResult<double> result = found.result();

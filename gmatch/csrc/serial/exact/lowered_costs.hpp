@@ -21,7 +21,7 @@ class LoweredCosts {
 
   // False if a dual of the largest magnitude holds something of the rests. Most often the least or the greatest cost tells. Also
   // false if there are no rests and sums of the costs are finite.
-  // Finite costs of the minimisation form lie from `lowest` to `highest`, which are two of them; there is no limit.
+  // Finite costs of the minimisation form lie from `lowest` to `highest`. Both of these are costs. There is no limit.
   template <class Cost>
   bool lower(const DenseCosts<Cost>& costs, double lowest, double highest) {
     rows_ = costs.num_rows;

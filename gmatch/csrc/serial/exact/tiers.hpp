@@ -37,7 +37,7 @@ MIRRORED_ENUM(TierOutcome, stands, solved, open);
 // Costs whose duals hide some of them, with a solution in which all rows have a pair.
 class TierSolver {
  public:
-  // `numbers`, if given, are all numbers that stand in the matrix. Each stands there as often as it is listed, or twice.
+  // `numbers`, if given, are all numbers of the matrix. Each is listed as often as it stands there, or at least twice.
   TierSolver(CopiedRows<double> costs, double lowest, double highest, const ShortestPathResult<double>& result,
              ShortestPathCounters& counters, const std::vector<double>* numbers = nullptr)
       : num_rows_(costs.num_rows()),
@@ -113,7 +113,7 @@ class TierSolver {
     }
     return false;
   }
-  // Rows, for questions that ask for no column. All numbers of the matrix are one row, if they are known.
+  // A line of numbers, for questions in which columns do not matter: a row, or all numbers of the matrix if they are known.
   struct Line {
     const double* entries;
     Vertex length;
@@ -125,7 +125,7 @@ class TierSolver {
     poll_.spend(static_cast<Count>(numbers_->size()));
     return {numbers_->data(), static_cast<Vertex>(numbers_->size())};
   }
-  // The rests of all pairs, also of those that the tiers leave out.
+  // The rests of all pairs, also of pairs that the tiers leave out.
   Line line_of_all(Vertex row) {
     if (knows_numbers()) return line(row);
     note_scan();
@@ -450,7 +450,7 @@ class TierSolver {
   RestRows rows_;
   double lowest_, highest_;  // of the last rests; if has_range_ is false, none is below the lowest
   bool has_range_ = true;
-  const std::vector<double>* const numbers_;  // that stand in the matrix, if they are known
+  const std::vector<double>* const numbers_;  // all numbers of the matrix, if they are known
   const ShortestPathResult<double>& result_;
   ShortestPathCounters& counters_;
   ShortVector<double> pair_rests_;  // [num_rows] the last rests of the present pairs

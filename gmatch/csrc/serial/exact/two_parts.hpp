@@ -1,9 +1,9 @@
-// two_parts.hpp: costs among which one number stands for "not", of which some rows must use it, on one core.
+// two_parts.hpp: costs in which one number stands for "not", and some rows must use it, on one core.
 //
-// The number is so large that as few rows as possible use it. The pairs alone tell which rows these may be, without costs (Dulmage
-// and Mendelsohn): rows that alternating paths reach from rows that a largest matching of the other pairs leaves free. These are
-// the crowded rows. They compete for the columns that the paths reach, all of which are used. So the problem falls into two
-// ordinary ones, which never meet the number:
+// The number is so large that as few rows as possible use it. The pairs alone tell which rows these may be, without costs
+// (Dulmage and Mendelsohn). A largest matching of the other pairs leaves rows free. The rows that alternating paths reach from
+// them are the crowded rows. They compete for the columns that the paths reach, all of which are used. So the problem falls into
+// two ordinary ones, which never meet the number:
 //
 //   crowded rows and reached columns   each column gets a row; rows that get no column use the number with any other column
 //   all other rows and columns         each row gets a column
@@ -76,7 +76,7 @@ class TwoParts {
     for (Vertex** const part : {&col_match_, &before_, &columns_, &place_}) *part = std::exchange(next, next + costs.num_columns);
   }
 
-  // Whether the number may stand for "not". Most often the least cost or the first tells that the number leaves no room for it.
+  // Whether the number may stand for "not". Most often the least or the first cost tells that the number leaves no room for it.
   static bool may_be(const DenseCosts<Cost>& costs, double least, double number) {
     const auto has_room = [=](double cost) { return !(cost < number) || leaves_room(number, costs.num_rows, std::abs(cost)); };
     return has_room(least) && has_room(static_cast<double>(costs.at(0, 0)));

@@ -79,8 +79,8 @@ auto with_rows_side_by_side(const DenseCosts<Stored>& costs, int threads, const 
   return function(side_by_side);
 }
 
-// Copies all entries. Returns false if one is no whole number of few bits. Entries of a row lie side by side. Rows that follow
-// one another are one long row.
+// Copies all entries. Returns false if one is no whole number of few bits. Entries of a row lie side by side. Rows without gaps
+// between them are copied as one long row.
 template <class Cost>
 bool copy_whole(const DenseCosts<Cost>& costs, int* to) {
   if (costs.row_stride == costs.num_columns) {

@@ -353,7 +353,8 @@ template <class Entry>
 struct WholeScan {
   static constexpr int MOST = 1 << 30;
 
-  // Whether all of them are whole, and of floats within MOST of zero; integers must be. It ends at the first block that is not.
+  // Whether all entries are whole and, if they are floats, within MOST of zero. Integers must be within MOST of zero. The copy
+  // ends at the first block with another entry.
   static bool copy(const Entry* entries, Count number, int* to) {
     for (Count begin = 0; begin < number; begin += BLOCK) {
       const Count length = number - begin < BLOCK ? number - begin : BLOCK;
@@ -377,7 +378,7 @@ struct WholeScan {
   };
 
  private:
-  static constexpr Count BLOCK = 256;  // entries: its end takes a tenth of its time
+  static constexpr Count BLOCK = 256;  // entries. The test at the end of a block takes a tenth of its time
 
   // Returns 0 for lanes that are whole.
   template <int LANES>
@@ -388,7 +389,7 @@ struct WholeScan {
       return all<IndexLike<Entry>, LANES>(0);
     } else {
       const Lanes<Entry, LANES> most = all<Entry, LANES>(MOST), least = -most;
-      const Lanes<Entry, LANES> near = lesser(greater(entry, least), most);  // no others have an integer
+      const Lanes<Entry, LANES> near = lesser(greater(entry, least), most);  // other floats have no int
       const Lanes<int, LANES> whole = as_numbers<int, LANES>(near);
       store(to, whole);
       return (Lanes<IndexLike<Entry>, LANES>)(as_numbers<Entry, LANES>(whole) != entry);
