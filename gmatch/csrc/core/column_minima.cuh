@@ -1,6 +1,6 @@
 // column_minima.cuh: prices of columns to start from, if all rows want the same few columns.
 //
-// If some columns cost all rows more than others do, the least cost of a column is such a price. Some rows are asked for their
+// If some columns cost all rows more than others do, the least cost of a column is its price. Some rows are asked for their
 // best columns, without prices and with them. Prices that do not make rows want far more columns are of no use: from points on a
 // ring to points inside it, they make rows want fewer.
 //
