@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -223,3 +226,11 @@ def test_the_least_integer_is_refused_as_a_common_gain_with_a_limit() -> None:
 @pytest.mark.parametrize("columns", [5000, 500_000])
 def test_no_rows_have_no_pairs(columns: int) -> None:
     assert gmatch.lap(np.empty((0, columns))).size == 0
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda costs: pickle.loads(pickle.dumps(costs))])
+def test_checked_costs_are_copied_and_pickled(copied: Callable[[Any], Any]) -> None:
+    problem = gmatch.DenseCosts(few(4, (90, 90), 1.0))
+    other = copied(problem)
+    assert problem.few_pairs is not None and other.few_pairs is None
+    assert gmatch.lap(other, certify=True).cost == pytest.approx(gmatch.lap(problem, certify=True).cost)
