@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -201,3 +204,33 @@ def test_what_the_short_way_leaves_to_others() -> None:
     for options in ({"cost_limit": 0.5}, {"deterministic": True}, {"method": "core"}):
         found = gmatch.lap(costs, certify=True, **options)
         assert not found.stats["reason"].startswith("nearly all pairs")
+
+
+@pytest.mark.parametrize("n", [100, 600])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("limit", [None, 5.0])
+def test_a_common_number_that_is_no_cost_is_refused(n: int, dtype: str, limit: float | None) -> None:
+    for maximize, refused in (False, -np.inf), (True, np.inf):
+        costs = np.full((n, n), refused, dtype)
+        with pytest.raises(gmatch.InvalidInput, match=r"must not hold [+-]inf"):
+            gmatch.lap(costs, maximize=maximize, cost_limit=limit)
+
+
+def test_the_least_integer_is_refused_as_a_common_gain_with_a_limit() -> None:
+    costs = np.full((100, 100), -(2**63))
+    with pytest.raises(gmatch.InvalidInput, match=r"-2\*\*63 when maximizing"):
+        gmatch.lap(costs, maximize=True, cost_limit=5)
+    assert gmatch.DenseCosts(costs, maximize=True).highest == 2**63
+
+
+@pytest.mark.parametrize("columns", [5000, 500_000])
+def test_no_rows_have_no_pairs(columns: int) -> None:
+    assert gmatch.lap(np.empty((0, columns))).size == 0
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda costs: pickle.loads(pickle.dumps(costs))])
+def test_checked_costs_are_copied_and_pickled(copied: Callable[[Any], Any]) -> None:
+    problem = gmatch.DenseCosts(few(4, (90, 90), 1.0))
+    other = copied(problem)
+    assert problem.few_pairs is not None and other.few_pairs is None
+    assert gmatch.lap(other, certify=True).cost == pytest.approx(gmatch.lap(problem, certify=True).cost)

@@ -799,3 +799,12 @@ def test_hidden_pairs_are_told_as_they_are_defined() -> None:
         hidden = (costs != 0) & (np.abs(costs) < largest_dual / (512 * (rows + 1)))
         seen.add((bool(within), bool(hidden.any())))
     assert seen == {(False, False), (False, True), (True, True)}
+
+
+def test_integers_that_are_solved_in_parts_start_from_earlier_answers() -> None:
+    """Their duals could overflow. So the search starts without duals."""
+    costs = np.full((17, 52), 50)
+    costs[3, 4], costs[5, :] = -(2**63), -(2**63)
+    first = gmatch.lap(costs)
+    assert gmatch.lap(costs, initial=first, certify=True).cost == first.cost
+    assert gmatch.lap(costs, duals=(first.u, first.v), certify=True).cost == first.cost

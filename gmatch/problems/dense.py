@@ -141,6 +141,10 @@ class DenseCosts(Frozen, Ranged):
         if self.overflows:
             self._refuse_overflow()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What pickles and copies hold: all but the few pairs, which the extension owns."""
+        return vars(self) | {"few_pairs": None}
+
     def _refuse_overflow(self) -> None:
         """Raises if sums of costs could leave the range of the duals' type, and splitting the costs does not help."""
         if not self._has_small_rests() and splits_into_fitting(self) is None:

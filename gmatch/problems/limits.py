@@ -139,7 +139,7 @@ class Ranged:
         if self.dual_type is np.float64:
             return spread * min(self.shape) if self.forbids else spread
         most = (INFINITE_INTEGER - 1 - max(-self.lowest, self.highest)) // SPREADS
-        return min(spread, most - int(spread))
+        return max(min(spread, most - int(spread)), 0)  # 0 for costs that are solved in parts
 
 
 class RowsOfCosts(Ranged):

@@ -43,7 +43,8 @@ nb::object assign_few_pairs_for(const ArrayMemory& memory, const SmallCall& call
   // Two threads check a matrix of this number of entries or more: COSTS_PER_THREAD in gmatch/devices/cpu.py.
   constexpr Py_ssize_t MOST = 1 << 21;
   if (memory.num_dimensions() != 2 || !memory.lies_on_entries() || call.limit != nullptr || call.deterministic) return nb::none();
-  if (memory.length(1) == 0 || memory.length(0) >= MOST / memory.length(1)) return nb::none();
+  const Py_ssize_t rows = memory.length(0), columns = memory.length(1);
+  if (rows == 0 || columns == 0 || rows >= MOST / columns) return nb::none();
   switch (memory.type()) {
     case 'd': return cells_of_few_pairs(memory.matrix<double>(), call, words);
     case 'f': return cells_of_few_pairs(memory.matrix<float>(), call, words);

@@ -133,7 +133,8 @@ class FewPairsFinder {
                           static_cast<Vertex>(k * SCATTER % costs_.num_columns));
     }
     common_ = *std::max_element(seen, seen + PAIRS);
-    return std::count(seen, seen + PAIRS, common_) * 4 >= PAIRS * 3 && common_ < costs_.infinite();
+    const bool is_cost = -costs_.infinite() < common_ && common_ < costs_.infinite();
+    return is_cost && std::count(seen, seen + PAIRS, common_) * 4 >= PAIRS * 3;
   }
 
   bool list(Share& share, Vertex begin, Vertex end) const {
