@@ -86,6 +86,7 @@ class DenseCosts(Frozen, Ranged):
         Where the array lives.
     few_pairs : object or None
         The cheaper pairs, on the host, if nearly all pairs have one cost. Solvers read only these pairs.
+        Copies have none.
 
     Raises
     ------
