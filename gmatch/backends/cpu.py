@@ -192,9 +192,11 @@ def new_vectors(costs: DenseCosts) -> Vectors:
 
 def has_negative_within(costs: DenseCosts, bound: float) -> bool:
     """Whether a cost of the minimisation form is negative, but above -bound."""
+    found: bool
     if costs.few_pairs is not None and costs.limit is None:
-        return costs.few_pairs.has_negative_within(bound)
-    found: bool = _native.has_negative_within(*_arguments(costs), bound)
+        found = costs.few_pairs.has_negative_within(bound)
+    else:
+        found = _native.has_negative_within(*_arguments(costs), bound)
     return found
 
 
