@@ -16,7 +16,7 @@ from .backends.cpu import counters_by_name, exact_duals
 from .devices.cpu import MAX_THREADS
 from .errors import InvalidInput
 from .layouts import REPORT, Arrays, numbers_of
-from .methods import FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
+from .methods import FEW_PAIRS_REASON, FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.graph import BipartiteGraph
 from .problems.points import warn_of_points
 from .result import Assignment, AssignmentBatch, Matching, Status
@@ -37,7 +37,6 @@ from .small_gpu import small_on_gpu_first
 from .tensors import Matrices, are_whole, comes_back, in_its_library
 
 SMALL_SIDE = _native.SMALL_SIDE
-FEW_PAIRS_REASON = "nearly all pairs cost the same: the few cheaper ones are a sparse problem"
 COUNTED = SMALL_COUNTERS.getter("augmentations", "rows_scanned", "dual_updates", "entries_read", "ticks", "start_size")
 WITH_CHOICE, MAXIMIZE_ASKED, TYPE_OF_LIMIT, LIMIT = map(
     SMALL_COUNTERS.names.index, ("rows_with_choice", "maximize", "type_of_limit", "limit")

@@ -12,6 +12,7 @@ import pytest
 from scipy.optimize import linear_sum_assignment
 
 import gmatch
+from gmatch.small import small_first
 
 SHAPES = (90, 90), (80, 130), (130, 80)
 COMMON = {"one": 1.0, "nothing": 0.0, "negative": -2.5, "for not": 1e9}
@@ -202,8 +203,23 @@ def test_what_the_short_way_leaves_to_others() -> None:
     assert gmatch.compat.linear_sum_assignment(equal)[1].tolist() == linear_sum_assignment(equal)[1].tolist()
     costs = few(8, (600, 600), 1.0)
     for options in ({"cost_limit": 0.5}, {"deterministic": True}, {"method": "core"}):
+        assert small_first(lambda *_, **__: None)(costs, **options) is None
         found = gmatch.lap(costs, certify=True, **options)
-        assert not found.stats["reason"].startswith("nearly all pairs")
+        assert found.stats["reason"].startswith("nearly all pairs") == ("method" not in options)
+
+
+def test_one_reason_on_all_ways() -> None:
+    """The short way, checked costs, limits, several threads and starts: one method solves them, and stats say so."""
+    costs = few(9, (1600, 1600), 1.0, each=3)
+    found = gmatch.lap(costs)
+    others = [
+        gmatch.lap(gmatch.DenseCosts(costs)), gmatch.lap(costs, cost_limit=0.9), gmatch.lap(costs, threads=2),
+        gmatch.lap(costs, deterministic=True), gmatch.lap(costs, initial=found, certify=True),
+        gmatch.lap(costs, duals=(found.u, found.v)), gmatch.lap(costs, initial=found.row_match),
+    ]  # fmt: skip
+    for other in (found, *others):
+        assert other.stats["method"] == "jv" and other.stats["reason"].startswith("nearly all pairs")
+        assert other.stats["edges_inspected"] < 1600 * 60
 
 
 @pytest.mark.parametrize("n", [100, 600])

@@ -140,10 +140,10 @@ def _arguments(costs: DenseCosts) -> tuple[Any, str, bool, Any]:
 
 
 def _assign_jv(costs: DenseCosts, method: JV, start: Start, threads: int | None) -> Assigned:
+    if costs.few_pairs is not None:  # from a start the matrix would be read again, which takes longer
+        return _assign_few_pairs(costs, new_vectors(costs))
     start = _for_serial_search(costs, start)
     vectors, has_duals = _vectors(costs, start), start.v is not None
-    if costs.few_pairs is not None and not has_duals:
-        return _assign_few_pairs(costs, vectors)
     counters = dict(_native.assign_jv(*_arguments(costs), costs.lowest, costs.highest, *vectors, has_duals))
     return Assigned(*vectors, counters | {"team": "host", "threads": 1})
 
@@ -229,10 +229,6 @@ def exact_duals(words: bytes, rows: int, columns: int) -> ExactDuals:
 def _assign_serial_core(costs: DenseCosts, method: Core, start: Start, threads: int | None) -> Assigned:
     start, team_size = _for_serial_search(costs, start), reading_threads(threads, costs.array.size)
     vectors = _vectors(costs, start)
-    if costs.few_pairs is not None and start.v is None and method.may_begin_in_matrix:
-        found = _assign_few_pairs(costs, vectors)
-        found.counters.update(repricings=0, price_ns=0, gave_up=False, trace=["search"])
-        return found
     counters = dict(
         _native.assign_core_jv(
             *_arguments(costs), costs.lowest, costs.highest, *vectors, start.v is not None, method.may_begin_in_matrix,

@@ -114,6 +114,7 @@ FEW_ROWS_ON_CPU: dict[type, int] = {np.float64: 1000, np.int64: 1500}
 FEW_ROWS_WITH_TIES_ON_CPU = 2500
 
 
+FEW_PAIRS_REASON = "nearly all pairs cost the same: the few cheaper ones are a sparse problem"
 FEW_ROWS_REASON = "few rows: on one core shortest augmenting paths do least work"
 
 
@@ -126,6 +127,8 @@ LAID_OUT = "many of the pairs are stored, or all are few: solved as dense costs"
 def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
         return _SPARSE_JV, ONE_CORE_REASON
+    if costs.few_pairs is not None:
+        return _JV, FEW_PAIRS_REASON
     if min(costs.shape) < FEW_ROWS_ON_CPU[costs.dual_type]:
         return _JV, FEW_ROWS_REASON
     if values_per_row(costs) <= FEW_VALUES["cpu"] and min(costs.shape) < FEW_ROWS_WITH_TIES_ON_CPU:
