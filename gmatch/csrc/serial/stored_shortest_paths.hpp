@@ -43,7 +43,8 @@ bool reads_as_stored([[maybe_unused]] const DenseCosts<Stored>& costs,
 template <class Cost, class Dual>
 bool may_be_whole(const DenseCosts<Cost>& costs, const ShortestPathOptions<Dual>& options) {
   const auto is_whole = [](Dual number) { return number == static_cast<Dual>(static_cast<Count>(number)); };
-  if (costs.num_rows == 0 || !is_whole(options.least_cost) || !is_whole(options.greatest_cost)) return false;
+  if (costs.num_rows == 0 || !(options.least_cost <= options.greatest_cost)) return false;  // all pairs are forbidden
+  if (!is_whole(options.least_cost) || !is_whole(options.greatest_cost)) return false;
   const auto first = static_cast<Dual>(costs.at(0, 0));
   return options.least_cost <= first && first <= options.greatest_cost && is_whole(first);
 }
