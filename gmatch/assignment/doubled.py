@@ -122,8 +122,7 @@ class Doubled(NamedTuple):
         """Whether the halves of these duals are so much smaller that roundings of the duals hide them."""
         if u.dtype.kind == "i":
             return False
-        largest = max(abs(u).max(initial=0), abs(v).max(initial=0))
-        return bool(largest > MOST_TIMES * max(abs(half).max(initial=0) for half in self.duals(u, v)))
+        return _largest(u, v) > MOST_TIMES * _largest(*self.duals(u, v))
 
     def duals(self, u: Any, v: Any) -> tuple[Any, Any]:
         """Duals of the core's rows and columns. Inexact halves are rounded up for rows, and down for columns."""
@@ -134,3 +133,8 @@ class Doubled(NamedTuple):
         rows, columns = of_rows / 2, of_columns / 2  # exact, except for the smallest numbers of all
         rows = np.where(2 * rows < of_rows, np.nextafter(rows, np.inf), rows)
         return rows, np.where(2 * columns > of_columns, np.nextafter(columns, -np.inf), columns)
+
+
+def _largest(*arrays: Any) -> float:
+    """The largest magnitude in arrays of a host or of a GPU."""
+    return max((float(abs(array).max()) for array in arrays if array.size), default=0.0)
