@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 # `verify` allows each vertex 64 roundings of the largest dual of the problem.
 MOST_TIMES = 16
 
+# With fewer rows, a phase for each path takes less time than to double the problem, which takes an H200 and its host 3
+# ms: benchmarks/log/sparse.md, "Costs whose columns may stay free are doubled".
+FEWEST_ROWS = 400
+
 
 class Doubled(NamedTuple):
     """The doubled problem of n rows and m columns."""

@@ -21,7 +21,7 @@ from ..problems.limits import LARGE_ON_GPU
 from ..problems.sparse import SparseCosts
 from ..result import STEPS, ExactDuals, Status
 from ..small import small_first
-from .doubled import Doubled
+from .doubled import FEWEST_ROWS, Doubled
 from .plan import FROM_MINIMA, Costs, Plan, kind_of_start
 
 
@@ -73,7 +73,7 @@ def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
 def _run_sparse(costs: SparseCosts, plan: Plan, start: Start) -> Assigned:
     """Runs a method of sparse costs. A phase finds many paths in square problems only, so others are doubled."""
     rows, columns = sorted(costs.shape)
-    if rows < columns and plan.method.many_paths:
+    if FEWEST_ROWS <= rows < columns and plan.method.many_paths:
         doubled = Doubled.of(costs)
         if doubled.costs.fits_core:
             begun = start if start.row_match is None else doubled.start_from_pairs(start.row_match)
