@@ -21,14 +21,11 @@ import numpy as np
 
 from ..arrays import namespace, row_of_each_entry
 from ..backends.protocol import Assigned, AssignmentStart, Start
+from ..problems.limits import TIMES_OF_HALVES
 from ..problems.sparse import SparseCosts
 
 if TYPE_CHECKING:
     from .programs import Solution
-
-# Duals of a doubled problem may be this many times as large as their halves. A pair has four roundings of them, and
-# `verify` allows each vertex 64 roundings of the largest dual of the problem.
-MOST_TIMES = 16
 
 # With fewer rows, a phase for each path takes less time than to double the problem, which takes an H200 and its host 3
 # ms: benchmarks/log/sparse.md, "Costs whose columns may stay free are doubled".
@@ -126,7 +123,7 @@ class Doubled(NamedTuple):
         """Whether the halves of these duals are so much smaller that roundings of the duals hide them."""
         if u.dtype.kind == "i":
             return False
-        return _largest(u, v) > MOST_TIMES * _largest(*self.duals(u, v))
+        return _largest(u, v) > TIMES_OF_HALVES * _largest(*self.duals(u, v))
 
     def duals(self, u: Any, v: Any) -> tuple[Any, Any]:
         """Duals of the core's rows and columns. Inexact halves are rounded up for rows, and down for columns."""

@@ -70,6 +70,17 @@ class Tree(AssignmentMethod):
         return self.paths == "many"
 
 
+class SparseTree(Tree):
+    """`Tree` as ``"auto"`` runs it on a GPU where nearly all pairs of a matrix cost the same.
+
+    It solves the sparse problem of the few cheaper pairs, in which a row may stay free at the common cost.
+    """
+
+    @cached_property
+    def name(self) -> str:
+        return "tree-many"
+
+
 @dataclass(frozen=True)
 class Classical(AssignmentMethod):
     """Assignment by the classical variant of the Hungarian algorithm (Date and Nagi 2016, Algorithms 7 and 8).
