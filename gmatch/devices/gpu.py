@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ INSPECTION, COST_INSPECTION = map(Layout, ("Inspection", "CostInspection"))
 CSR_EDGES, ENTRIES = map(Layout, ("CsrEdges", "Entries"))
 SEEN_IN_GRAPH = INSPECTION.getter("falling_offsets", "first_offset", "last_offset", "bad_columns")
 SEEN_IN_COSTS = COST_INSPECTION.getter(
-    "lowest", "minus_highest", "nans", "plus_infs", "minus_infs", "fractions", "bound", "dear"
+    "lowest", "minus_highest", "nans", "plus_infs", "minus_infs", "fractions", "bound", "dear", "below"
 )
 # The programs that run before and after the program of a method.
 OF_COSTS = ("inspect_costs_grid", "find_pair_costs_grid")
@@ -52,29 +52,35 @@ def inspect_costs(array: Any, threads: int | None = None) -> tuple[Any, Any, boo
     return _inspected(array, 0, 0)[0]
 
 
-def inspect_with_dear(array: Any, maximize: bool, cost_limit: Any) -> tuple[Any, int, int | float]:
-    """What `inspect_costs` finds; how many entries are at least as dear as a bound; and the bound.
+class DearEntries(NamedTuple):
+    """The entries that are at least as dear as a bound: as the dearest of a sample, or the limit if that is less."""
 
-    The bound is the dearest entry of a sample, or the limit if that is less dear.
-    """
+    number: int
+    bound: int | float
+    below: int | float
+    """The dearest of all other entries, if there are others."""
+
+
+def inspect_with_dear(array: Any, maximize: bool, cost_limit: Any) -> tuple[Any, DearEntries]:
+    """What `inspect_costs` finds, and the dear entries."""
     whole = number_type(array.dtype).kind == "i"
     none = -(2**63) if maximize else 2**63 - 1
     bound = none if cost_limit is None else to_order(cost_limit, whole)
-    seen, bound, dear = _inspected(array, bound, -1 if maximize else 1)
-    return seen, dear, from_order(bound, whole)
+    seen, bound, dear, below = _inspected(array, bound, -1 if maximize else 1)
+    return seen, DearEntries(dear, from_order(bound, whole), from_order(below if maximize else ~below, whole))
 
 
-def _inspected(array: Any, bound: int, sign: int) -> tuple[Any, int, int]:
+def _inspected(array: Any, bound: int, sign: int) -> tuple[Any, int, int, int]:
     with array.device as device:
         kernel, _ = entry_points(INSPECT_COSTS, OF_COSTS, device.id, cost=c_type(array))
         seen = Words(len(COST_INSPECTION.names))
         blocks = max(1, min(device.attributes["MultiProcessorCount"], array.size // BLOCK_SIZE))
         arguments = _entries(array), np.int64(bound), np.int32(sign), seen.begin, seen.arrivals
         kernel((blocks,), (BLOCK_SIZE,), arguments)
-        lowest, minus_highest, nans, plus_infs, minus_infs, fractions, bound, dear = SEEN_IN_COSTS(seen.read())
+        lowest, minus_highest, nans, plus_infs, minus_infs, fractions, *of_dear = SEEN_IN_COSTS(seen.read())
     whole = number_type(array.dtype).kind == "i"
     range_of = (from_order(lowest, whole), from_order(~minus_highest, whole))
-    return (*range_of, nans > 0, plus_infs > 0, minus_infs > 0, fractions == 0), bound, dear
+    return (*range_of, nans > 0, plus_infs > 0, minus_infs > 0, fractions == 0), *of_dear
 
 
 def entries_of_pairs(array: Any, row_match: Any, device: int) -> Any:

@@ -33,9 +33,12 @@ ENTRIES_PER_BLOCK = {"cpu": 1 << 17, "gpu": 1 << 22}
 TIMES_OF_HALVES = 16
 
 
-# The check of costs on a GPU counts the cheaper pairs of square matrices with this number of rows and more. They are few
-# if at most 1 pair in FEW is cheaper, as on a host.
-FEWEST_ROWS_OF_FEW_PAIRS, FEW = 1000, 64
+# The check of costs on a GPU counts the cheaper pairs of matrices with this number of rows and columns, and more. They
+# are few if at most 1 pair in FEW is cheaper, as on a host. The common cost must be no more than FAR times as far from
+# the lowest cost as the dearest of the cheaper pairs is: an auction begins with epsilons as large as costs of a row lie
+# apart. With 1e5 beside costs of 0 to 1 it takes 1.7 times as long as a core: benchmarks/log/core_gpu.md, "Few cheaper
+# pairs on a GPU".
+FEWEST_ROWS_OF_FEW_PAIRS, FEW, FAR = 1000, 64, 8
 
 
 # On a GPU duals of costs below this magnitude are not checked for costs that they hide. The check would take as long as
@@ -214,20 +217,23 @@ def _on_gpu(array: Any, maximize: bool, cost_limit: Any) -> tuple[Range, int | N
     """The range, and the number of the cheaper pairs if nearly all pairs cost the same, or the limit; else None."""
     if min(array.shape) < FEWEST_ROWS_OF_FEW_PAIRS:
         return range_of(array, "gpu", maximize), None
-    seen, dear, bound = READERS["gpu"].inspect_with_dear(array, maximize, cost_limit)
-    found = _range_from(seen, array, "gpu", maximize)
+    seen, (dear, bound, below) = READERS["gpu"].inspect_with_dear(array, maximize, cost_limit)
+    found, few = _range_from(seen, array, "gpu", maximize), array.size - dear
     limit = limit_of(cost_limit, maximize, found.highest, found.forbids)
     dearest = found.highest if limit is None else limit
-    is_common = (-bound if maximize else bound) == dearest and not (found.forbids and limit is None)
-    few = array.size - dear
-    if not (is_common and FEW * few <= array.size):
-        return found, None
-    # The sparse problem has twice the costs, and a row for each row and each column.
-    rows = sum(array.shape)
-    lowest, highest = min(2 * found.lowest, 0), max(2 * dearest, 0)
+    if (-bound if maximize else bound) != dearest or (found.forbids and limit is None):
+        return found, None  # the sample has missed the dearest entry
+    below = -below if maximize else below
+    is_few = 0 < FEW * few <= array.size and dearest - found.lowest <= FAR * (below - found.lowest)
+    return found, few if is_few and _fit_doubled(Range(found.lowest, dearest, False, False), few, array) else None
+
+
+def _fit_doubled(costs: Range, few: int, array: Any) -> bool:
+    """Whether the sparse problem fits: it has twice the costs, and a row for each row and each column."""
+    rows, lowest, highest = sum(array.shape), min(2 * costs.lowest, 0), max(2 * costs.highest, 0)
     most = (SPREADS + 8 * rows) * (highest - lowest) + max(-lowest, highest)
-    fits = most < INFINITE_INTEGER if number_type(array.dtype).kind == "i" else math.isfinite(most)
-    return found, few if fits and 2 * few + rows < 2**31 else None
+    is_whole = number_type(array.dtype).kind == "i"
+    return 2 * few + rows < 2**31 and (most < INFINITE_INTEGER if is_whole else math.isfinite(most))
 
 
 def _range_from(seen: Any, array: Any, device: Device, maximize: bool) -> Range:

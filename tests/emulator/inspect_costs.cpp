@@ -37,17 +37,20 @@ static CostInspection seen_in(const Matrix<Cost>& matrix) {
 static std::string judge_dear(const Matrix<Cost>& matrix, Count given, int sign, const CostInspection& found) {
   using Dual = DualOf<Cost>::type;
   if (sign == 0) return found.dear == 0 && found.bound == 0 ? "" : "dear entries that nobody asked for";
-  Count dear = 0;
+  Count dear = 0, below = std::numeric_limits<Count>::max();
   bool is_entry = found.bound == given, is_nan = false;
   matrix.each([&](Vertex row, Vertex column) {
     const auto entry = static_cast<Dual>(matrix.entry(row, column));
     const Count order = order_of(entry);
     if constexpr (std::is_floating_point_v<Cost>) is_nan |= std::isnan(entry);
     is_entry |= order == found.bound;
-    dear += sign > 0 ? order >= found.bound : order <= found.bound;
+    const bool is_dear = sign > 0 ? order >= found.bound : order <= found.bound;
+    dear += is_dear;
+    if (!is_dear) below = std::min(below, sign > 0 ? ~order : order);
   });
   if (is_nan) return "";  // no costs
   if (!is_entry || (sign > 0 ? found.bound > given : found.bound < given)) return "a bound that is no entry";
+  if (below != found.below) return "another dearest entry of the others";
   return dear == found.dear ? "" : "another number of dear entries";
 }
 

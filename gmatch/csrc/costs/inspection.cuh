@@ -6,9 +6,9 @@
 struct CostInspection {
   Count lowest, minus_highest;  // of the finite ones, as order_of says; of the highest the bitwise complement
   Count nans, plus_infs, minus_infs, fractions;  // not 0 if there are any; fractions: finite numbers that are not whole
-  Count bound, dear;  // see DearEntries
+  Count bound, dear, below;  // see DearEntries
 
-  FIELDS(CostInspection, lowest, minus_highest, nans, plus_infs, minus_infs, fractions, bound, dear)
+  FIELDS(CostInspection, lowest, minus_highest, nans, plus_infs, minus_infs, fractions, bound, dear, below)
 };
 
 // Numbers in their order, as integers.
@@ -66,11 +66,12 @@ struct Entries {
 };
 
 // Counts the entries that no pair of the few cheaper ones has: from a bound on (sign 1), or up to it (sign -1, for entries that are
-// maximized), by their order. The bound is the dearest entry of a sample, or a given one that is less dear.
+// maximized), by their order. The bound is the dearest entry of a sample, or a given one that is less dear. Of all other entries it
+// keeps the dearest one; if there is none, it keeps what no entry is.
 struct DearEntries {
   Count bound;
   int sign;
-  Count number = 0;
+  Count number = 0, below = 0x7fffffffffffffff;  // the least of ~order, or of order if sign is -1
 
   // All lanes of a group read the sample.
   template <class Team, class Stored>
@@ -82,7 +83,12 @@ struct DearEntries {
     const Count sampled = team.min_group(sign > 0 ? ~order : order), dearest = sign > 0 ? ~sampled : sampled;
     if (sign > 0 ? dearest < bound : dearest > bound) bound = dearest;
   }
-  DEVICE void add(Count order) { number += sign > 0 ? order >= bound : order <= bound; }
+  DEVICE void add(Count order) {
+    const bool is_dear = sign > 0 ? order >= bound : order <= bound;
+    const Count here = sign > 0 ? ~order : order;
+    number += is_dear;
+    below = !is_dear && here < below ? here : below;
+  }
 };
 // Where nobody asks for them.
 struct NoDearEntries {
@@ -94,7 +100,7 @@ DEVICE void inspect_costs(Team& team, const Entries<Stored>& entries, CostInspec
   const Count num_rows = entries.num_rows, num_columns = entries.num_columns;
   using Dual = typename DualOf<typename ValueOf<Stored>::type>::type;
   constexpr int AT_ONCE = Team::AT_ONCE;
-  if (team.rank() == 0) inspection = {0x7fffffffffffffff, 0x7fffffffffffffff};
+  if (team.rank() == 0) inspection = {0x7fffffffffffffff, 0x7fffffffffffffff, 0, 0, 0, 0, 0, 0, 0x7fffffffffffffff};
   team.sync();
   SeenCosts seen;
   if (entries.column_stride == 1 && (num_rows == 1 || entries.row_stride == num_columns)) {

@@ -10,6 +10,7 @@ PROGRAM(inspect_costs_grid, 1024)(COSTS entries, Count bound, int sign, CostInsp
   dear.look_at_sample(team, entries);
   inspect_costs(team, entries, *inspection, dear);
   team.add_all(&inspection->dear, dear.number);
+  team.min_all(&inspection->below, dear.below);
   if (team.rank() == 0) inspection->bound = dear.bound;
 }
 
