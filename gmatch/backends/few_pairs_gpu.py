@@ -90,4 +90,5 @@ def halve(costs: DenseCosts, doubled: Assigned) -> Halves:
         is_rounded = bool(most > TIMES_OF_HALVES * most_of_halves)
     counters = doubled.counters | {"size": rows, "start_size": max(0, doubled.counters["start_size"] - columns)}
     counters.pop("entries")
-    return Halves(Assigned(*vectors.arrays()[:2], u, v, counters), duals, is_rounded)
+    of_rows, of_columns, *_ = vectors.arrays()
+    return Halves(Assigned(of_rows, of_columns, u, v, counters), duals, is_rounded)

@@ -49,7 +49,8 @@ def lanes_for(entries: int, rows: int) -> int:
 
 def inspect_costs(array: Any, threads: int | None = None) -> tuple[Any, Any, bool, bool, bool, bool]:
     """The lowest and the highest finite entry, whether there are NaN, +inf and -inf, and no fractions."""
-    return _inspected(array, 0, 0)[0]
+    seen, *_ = _inspected(array, 0, 0)
+    return seen
 
 
 class DearEntries(NamedTuple):
@@ -70,7 +71,7 @@ def inspect_with_dear(array: Any, maximize: bool, cost_limit: Any) -> tuple[Any,
     return seen, DearEntries(dear, from_order(bound, whole), from_order(below if maximize else ~below, whole))
 
 
-def _inspected(array: Any, bound: int, sign: int) -> tuple[Any, int, int, int]:
+def _inspected(array: Any, bound: int, sign: int) -> tuple[tuple[Any, Any, bool, bool, bool, bool], int, int, int]:
     with array.device as device:
         kernel, _ = entry_points(INSPECT_COSTS, OF_COSTS, device.id, cost=c_type(array))
         seen = Words(len(COST_INSPECTION.names))

@@ -217,7 +217,8 @@ def _on_gpu(array: Any, maximize: bool, cost_limit: Any) -> tuple[Range, int | N
     """The range, and the number of the cheaper pairs if nearly all pairs cost the same, or the limit; else None."""
     if min(array.shape) < FEWEST_ROWS_OF_FEW_PAIRS:
         return range_of(array, "gpu", maximize), None
-    seen, (dear, bound, below) = READERS["gpu"].inspect_with_dear(array, maximize, cost_limit)
+    reader: Any = READERS["gpu"]  # the only one with this check
+    seen, (dear, bound, below) = reader.inspect_with_dear(array, maximize, cost_limit)
     found, few = _range_from(seen, array, "gpu", maximize), array.size - dear
     limit = limit_of(cost_limit, maximize, found.highest, found.forbids)
     dearest = found.highest if limit is None else limit
