@@ -453,10 +453,11 @@ class Assignment(_Pairs):
         ``"reduce"``, ``"bids"`` and ``"regret"``. ``start_size`` counts the pairs that the search started from,
         ``phases`` and ``levels`` its searches and their steps, ``dual_steps`` the changes of duals between them,
         ``rows_scanned`` and ``edges_inspected`` the rows and entries that were read. ``levels_per_phase`` and
-        ``augmentations_per_phase`` are lists. `Core` adds ``repricings``, its passes over the matrix, and ``trace``,
-        its steps by name; if one thread of a host searches also ``gave_up``, whether `JV` took over; else ``bids``,
-        ``rows_read`` (rows that bidders read again in the matrix) and ``dense_searches`` (1 if the matrix itself was
-        searched). Cores of ranks and windows have a ``trace``, too. ``seconds`` has the time of each step by name.
+        ``augmentations_per_phase`` are lists; if sparse costs were doubled, they count pairs of both halves. `Core`
+        adds ``repricings``, its passes over the matrix, and ``trace``, its steps by name; if one thread of a host
+        searches also ``gave_up``, whether `JV` took over; else ``bids``, ``rows_read`` (rows that bidders read again in
+        the matrix) and ``dense_searches`` (1 if the matrix itself was searched). Cores of ranks and windows have a
+        ``trace``, too. ``seconds`` has the time of each step by name.
         ``code`` says where a GPU's program came from, as in `Matching`.
     forbid_nan : bool
         Whether some costs were NaN, which forbade their pairs.

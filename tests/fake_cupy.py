@@ -43,6 +43,9 @@ class ndarray(np.ndarray):
     def min(self, axis=None, out=None, keepdims=False):  # no `initial`
         return fake(np.asarray(self._own().min(axis=axis, keepdims=keepdims)))
 
+    def max(self, axis=None, out=None, keepdims=False):
+        return fake(np.asarray(self._own().max(axis=axis, keepdims=keepdims)))
+
     def _own(self):
         return self.view(np.ndarray)
 

@@ -34,6 +34,18 @@ class FakeReader:
         return reader_of_host.inspect_costs(array.get(), threads)
 
     @staticmethod
+    def inspect_with_dear(array, maximize, cost_limit):
+        """The sample is the whole matrix."""
+        entries = array.get().ravel() if hasattr(array, "get") else array.ravel()
+        sign = -1 if maximize else 1
+        bound = max(sign * entries) if cost_limit is None else min(max(sign * entries), sign * cost_limit)
+        below = sign * entries[sign * entries < bound]
+        return (
+            reader_of_host.inspect_costs(entries.reshape(array.shape)),
+            (entries.size - len(below), sign * bound, sign * max(below, default=0)),
+        )
+
+    @staticmethod
     def inspect(indptr, indices, columns):
         return reader_of_host.inspect(indptr.get(), indices.get(), columns)
 
@@ -48,7 +60,7 @@ class FakeReader:
 
 def on_host_too(costs):
     arrays = map(on_host, (costs.indptr, costs.indices, costs.data))
-    return SparseCosts.of_checked(tuple(arrays), costs.shape, costs.lowest, costs.highest)
+    return SparseCosts.of_checked(tuple(arrays), costs.shape, costs.lowest, costs.highest, costs.ways_out)
 
 
 def solve_on_host(costs, plan, start=FROM_MINIMA):

@@ -69,7 +69,7 @@ def test_readme_has_five_examples_that_promise_something() -> None:
     assert len(blocks) == 5 and all(re.search(r"^print\(.*  # ", block, re.MULTILINE) for block in blocks)
 
 
-@pytest.mark.parametrize(("marker", "end"), [("demo-command", "-m gmatch demo"), ("test-command", "/pytest")])
+@pytest.mark.parametrize(("marker", "end"), [("demo-command", "-m gmatch demo"), ("test-command", "/pytest -n auto")])
 def test_a_command_stands_below_its_marker(marker: str, end: str) -> None:
     """As .ci/run reads it: the line after the fence."""
     lines = TEXTS["README.md"].splitlines()

@@ -9,9 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conftest import GPU
+from fake_cupy import fake
+from fake_gpus import FakeReader
 from scipy.optimize import linear_sum_assignment
 
 import gmatch
+from gmatch.methods import FEW_PAIRS_REASON
+from gmatch.problems import limits
 from gmatch.small import small_first
 
 SHAPES = (90, 90), (80, 130), (130, 80)
@@ -250,3 +255,79 @@ def test_checked_costs_are_copied_and_pickled(copied: Callable[[Any], Any]) -> N
     other = copied(problem)
     assert problem.few_pairs is not None and other.few_pairs is None
     assert gmatch.lap(other, certify=True).cost == pytest.approx(gmatch.lap(problem, certify=True).cost)
+
+
+# On a GPU.
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_when_a_gpu_takes_pairs_for_few(maximize: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "FEWEST_ROWS_OF_FEW_PAIRS", 40)
+    monkeypatch.setattr(limits, "READERS", {"gpu": FakeReader})
+    sign = -1 if maximize else 1
+
+    def number_of_pairs(costs: Any, limit: float | None = None) -> int | None:
+        found, number = limits._on_gpu(fake(sign * costs), maximize, None if limit is None else sign * limit)
+        assert (found.lowest, found.highest) == (costs[costs < np.inf].min(), costs[costs < np.inf].max())
+        return number
+
+    costs = few(3, (90, 70), 1.0)
+    cheaper = int((costs < 1).sum())
+    assert 0 < cheaper < costs.size / 64 and number_of_pairs(costs) == cheaper
+    assert number_of_pairs(costs, 2.0) == cheaper
+    assert number_of_pairs(costs, 0.5) == (costs < 0.5).sum()
+    assert number_of_pairs(costs[:39]) is None, "few rows"
+    assert number_of_pairs(np.where(costs < 1, costs, 9.0)) is None, "a common cost far from the others"
+    forbidden = costs.copy()
+    forbidden[0, 0] = np.inf
+    assert number_of_pairs(forbidden) is None
+    assert number_of_pairs(forbidden, 1.0) == (forbidden < 1).sum()
+    assert number_of_pairs(np.random.default_rng(0).random((50, 50))) is None
+    assert number_of_pairs(np.ones((50, 50))) is None, "no cheaper pair"
+
+
+def test_integers_without_room_for_twice_their_size_are_no_few_pairs_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "FEWEST_ROWS_OF_FEW_PAIRS", 40)
+    monkeypatch.setattr(limits, "READERS", {"gpu": FakeReader})
+    costs = np.full((70, 70), 2, np.int64)
+    costs[3, 4], costs[5, 6] = 0, 1
+    assert limits._on_gpu(fake(costs), False, None)[1] == 2
+    assert limits._on_gpu(fake(costs << 55), False, None)[1] is None
+
+
+@pytest.mark.skipif(not GPU, reason="needs a GPU")
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "int64", "uint8"])
+@pytest.mark.parametrize("shape", [(1100, 1100), (1010, 1400), (1400, 1010)])
+def test_few_pairs_on_a_gpu(shape: tuple[int, int], dtype: str) -> None:
+    import cupy
+
+    random = np.random.default_rng(11)
+    for each in (0.5, 3.0, 9.0):
+        costs = np.full(shape, 200)
+        for _ in range(round(2 * each)):
+            costs[random.integers(0, shape[0], 600), random.integers(0, shape[1], 600)] = random.integers(20, 200, 600)
+        array = costs.astype(dtype) / (np.dtype(dtype).type(7) if dtype.startswith("f") else 1)
+        array = array.astype(dtype)
+        for maximize in (False, True):
+            given = array.max() + array.min() - array if maximize else array  # in the range of the type
+            for limit in (None, given.dtype.type(given.mean()).item()):
+                on_gpu = cupy.asarray(given)
+                found = gmatch.lap(on_gpu, maximize=maximize, cost_limit=limit, certify=True)
+                assert found.stats["reason"] == FEW_PAIRS_REASON and found.stats["method"] == "tree-many"
+                assert found.stats["phases"] < 40
+                host = gmatch.lap(given, maximize=maximize, cost_limit=limit)
+                assert found.size == host.size or limit is not None
+                out = 0 if limit is None else limit * (sum(shape) - 2 * found.size) / 2
+                expected = 0 if limit is None else limit * (sum(shape) - 2 * host.size) / 2
+                assert float(found.cost) + out == pytest.approx(float(host.cost) + expected)
+
+
+@pytest.mark.skipif(not GPU, reason="needs a GPU")
+def test_columns_first_and_deterministic_answers_on_a_gpu() -> None:
+    import cupy
+
+    costs = few(5, (1200, 1200), 1.0, each=2, ties=True)
+    on_gpu = cupy.asfortranarray(cupy.asarray(costs))
+    found = gmatch.lap(on_gpu, deterministic=True, certify=True)
+    assert found.col_ind.get().tolist() == gmatch.lap(costs, deterministic=True).col_ind.tolist()
+    assert gmatch.lap(on_gpu.T, certify=True).cost == pytest.approx(gmatch.lap(costs).cost)

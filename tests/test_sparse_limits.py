@@ -180,3 +180,24 @@ def test_gated_tracks(device: str) -> None:
     dense = gmatch.lap(on(distance, device), cost_limit=0.01)
     assert sparse.cost == pytest.approx(dense.cost) and sparse.size == dense.size < 300
     assert (host(dense.row_match) == sparse.row_match).all()
+
+
+@pytest.mark.parametrize("more_columns", [0, 30])
+@pytest.mark.parametrize("limit", [None, 0.4])
+def test_many_paths_in_each_phase_if_columns_may_stay_free(more_columns: int, limit: float | None, device: str) -> None:
+    """They are found in a doubled problem. A search for the nearest path has a phase for nearly each row."""
+    n = 600
+    rng = np.random.default_rng(4)
+    cost = rng.random((n, n + more_columns))
+    kept = rng.random(cost.shape) < 6 / n
+    kept[np.arange(n), rng.permutation(n + more_columns)[:n]] = True
+    if more_columns == 0 and limit is None:
+        kept[:, 0] = False  # a column that no row can take
+        cost, kept = cost[:-1], kept[:-1]
+        kept[np.arange(n - 1), 1 + rng.permutation(n - 1)] = True
+    many, nearest = (
+        solve(stored(cost, kept), device, cost_limit=limit, method=gmatch.Tree(paths)) for paths in ("many", "nearest")
+    )
+    assert many.cost == pytest.approx(nearest.cost) and many.size == nearest.size
+    assert many.stats["phases"] < 30 < nearest.stats["phases"]
+    assert many.stats["start_size"] <= n

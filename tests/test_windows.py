@@ -9,11 +9,11 @@ import pytest
 
 import gmatch
 from gmatch import CertificateError, FunctionCosts, Infeasible, InvalidInput, RowWindows
+from gmatch.assignment.doubled import Doubled
 from gmatch.assignment.plan import Plan
 from gmatch.assignment.programs import run
 from gmatch.backends import backend_for
 from gmatch.backends.protocol import AssignmentStart, Start
-from gmatch.distributed.doubled import Doubled
 from gmatch.distributed.drawn import Draws
 from gmatch.distributed.margins import ROUNDINGS, MarginsOfCore, RisenRows
 from gmatch.distributed.sampled import prices_of
@@ -485,10 +485,10 @@ def test_a_doubled_core_leaves_the_same_columns_free(shape, dtype, limit):
             stored = np.hstack([stored, np.eye(n, dtype=bool)])
         rows, columns = stored.nonzero()
         arrays = np.searchsorted(rows, np.arange(n + 1)).astype(np.int32), columns.astype(np.int32), pairs[stored]
-        core = SparseCosts.of_checked(arrays, pairs.shape, -20, 60)
+        core = SparseCosts.of_checked(arrays, pairs.shape, -20, 60, pairs.shape[1] - m)
         plan = Plan(backend_for(None, "cpu"), JV(), 1, False)
         last = run(core, plan, Start(AssignmentStart.REDUCE))
-        doubled = Doubled.of(core, m)
+        doubled = Doubled.of(core)
         assert doubled.costs.lowest <= doubled.costs.data.min() and doubled.costs.data.max() <= doubled.costs.highest
         solution = run(doubled.costs, plan, doubled.start_from(last))
         u, v = doubled.duals(solution.u, solution.v)

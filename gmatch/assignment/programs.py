@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from .. import _native
 from ..arrays import mover_to, to_host
 from ..backends import BACKENDS, cpu
-from ..backends.protocol import Start, Vectors
+from ..backends.protocol import Assigned, Start, Vectors, add_counters
 from ..devices import READERS
 from ..methods import Tree, assignment_method_of
 from ..problems.costs import costs_of
@@ -20,6 +21,7 @@ from ..problems.limits import LARGE_ON_GPU
 from ..problems.sparse import SparseCosts
 from ..result import STEPS, ExactDuals, Status
 from ..small import small_first
+from .doubled import FEWEST_ROWS, Doubled
 from .plan import FROM_MINIMA, Costs, Plan, kind_of_start
 
 
@@ -61,11 +63,30 @@ def run(costs: Costs, plan: Plan, start: Start = FROM_MINIMA) -> Solution:
     """The solution by the plan's method. `Tree` takes the place of a core if dense costs lie too far apart for it."""
     method = plan.method
     if isinstance(costs, SparseCosts):
-        found = plan.backend.assign_sparse(costs, method, start, plan.threads)
+        found = _run_sparse(costs, plan, start)
     else:
         method = method if not method.needs_room or costs.fits_core else Tree()
         found = plan.backend.assign(costs, method, start, plan.threads)
     return Solution(found.counters.pop("size"), *found, found.counters.pop("entries", None))
+
+
+def _run_sparse(costs: SparseCosts, plan: Plan, start: Start) -> Assigned:
+    """Runs a method of sparse costs. A phase finds many paths in square problems only, so others are doubled."""
+    rows, columns = sorted(costs.shape)
+    if FEWEST_ROWS <= rows < columns and plan.method.many_paths:
+        doubled = Doubled.of(costs)
+        if doubled.costs.fits_core:
+            begun = start if start.row_match is None else doubled.start_from_pairs(start.row_match)
+            assign = partial(plan.backend.assign_sparse, doubled.costs, plan.method, threads=plan.threads)
+            found = assign(begun._replace(v=None))
+            if doubled.rounds_away(found.u, found.v):
+                # An auction may lower all prices of a part of the problem that has no pairs with other parts.
+                again, first = assign(doubled.start_from_halves(found)), found.counters
+                both = {"size": again.counters["size"], "start_size": first["start_size"]}
+                found = again._replace(counters=add_counters(first, again.counters) | both)
+            if not doubled.rounds_away(found.u, found.v):
+                return doubled.halved(found, costs.ways_out)
+    return plan.backend.assign_sparse(costs, plan.method, start, plan.threads)
 
 
 def run_once(costs: Costs, plan: Plan, start: Start) -> tuple[Solution, bool]:

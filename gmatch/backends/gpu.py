@@ -13,7 +13,7 @@ from ..arrays import beside
 from ..devices.gpu import csr_edges, entries_of_pairs, lanes_for, strides_of
 from ..errors import InvalidInput
 from ..layouts import Layout, words_of
-from ..methods import JV, Classical, Core, Munkres, TiedCore, Tree
+from ..methods import JV, Classical, Core, Munkres, SparseTree, TiedCore, Tree
 from ..problems.dense import DenseCosts
 from ..programs.catalogue import (
     ASSIGN,
@@ -38,6 +38,7 @@ from ..programs.entry_points import (
     resident_blocks,
 )
 from ..programs.launch import CORE_REPORT_SIZE, REPORT_SIZE, SIZE, Launch, Vectors, Words, first_layout, on_host
+from . import few_pairs_gpu
 from .coarse_duals import coarse_duals
 from .cpu import counters_by_name, counters_of, counters_of_assignment
 from .protocol import Assigned, AssignedBatch, AssignmentStart, Matched, Start, add_counters
@@ -145,6 +146,10 @@ def check_threads(threads: int | None) -> None:
 
 def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: int | None) -> Assigned:
     """Runs a method of assignment."""
+    if isinstance(method, SparseTree):
+        if costs.few_pairs is not None:
+            return _assign_few_pairs(costs)
+        method = Core() if costs.fits_core else Tree()  # a copy, such as costs of one tier
     if not isinstance(method, TiedCore):
         is_timed = isinstance(method, Core) and _has_coarse_duals(costs, start)
         return _assign_in_time(costs, method, start) if is_timed else _assign(costs, method, start)
@@ -156,6 +161,21 @@ def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: i
     found = assign(costs, Core(), REDUCED, None)
     both = add_counters(found.counters, counted) | {name: found.counters[name] for name in ("size", "start_size")}
     return found._replace(counters=both | {"method": "core", "reason": MANY_LEVELS})
+
+
+def _assign_few_pairs(costs: DenseCosts) -> Assigned:
+    """The cheapest assignment by the sparse problem of the few cheaper pairs, doubled into a square one."""
+    doubled = few_pairs_gpu.double(costs)
+    found = assign_sparse(doubled, Tree(), REDUCED, None)
+    halves = few_pairs_gpu.halve(costs, found)
+    if halves.is_rounded:  # see `_run_sparse` of assignment/programs.py
+        start = Start(AssignmentStart.GIVEN, found.row_match, halves.duals)
+        halves = few_pairs_gpu.halve(costs, assign_sparse(doubled, Tree(), start, None))
+        both = add_counters(found.counters, halves.found.counters)
+        counters = both | {name: halves.found.counters[name] for name in ("size", "start_size")}
+        halves = halves._replace(found=halves.found._replace(counters=counters))
+    entries = entries_of_pairs(costs.array, halves.found.row_match, costs.array.device.id)
+    return halves.found._replace(counters=halves.found.counters | {"entries": entries})
 
 
 def _has_coarse_duals(costs: DenseCosts, start: Start) -> bool:

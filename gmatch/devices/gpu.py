@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from ..types import number_type
 INSPECTION, COST_INSPECTION = map(Layout, ("Inspection", "CostInspection"))
 CSR_EDGES, ENTRIES = map(Layout, ("CsrEdges", "Entries"))
 SEEN_IN_GRAPH = INSPECTION.getter("falling_offsets", "first_offset", "last_offset", "bad_columns")
-SEEN_IN_COSTS = COST_INSPECTION.getter("lowest", "minus_highest", "nans", "plus_infs", "minus_infs", "fractions")
+SEEN_IN_COSTS = COST_INSPECTION.getter(
+    "lowest", "minus_highest", "nans", "plus_infs", "minus_infs", "fractions", "bound", "dear", "below"
+)
 # The programs that run before and after the program of a method.
 OF_COSTS = ("inspect_costs_grid", "find_pair_costs_grid")
 
@@ -47,15 +49,39 @@ def lanes_for(entries: int, rows: int) -> int:
 
 def inspect_costs(array: Any, threads: int | None = None) -> tuple[Any, Any, bool, bool, bool, bool]:
     """The lowest and the highest finite entry, whether there are NaN, +inf and -inf, and no fractions."""
+    seen, *_ = _inspected(array, 0, 0)
+    return seen
+
+
+class DearEntries(NamedTuple):
+    """The entries that are at least as dear as a bound: as the dearest of a sample, or the limit if that is less."""
+
+    number: int
+    bound: int | float
+    below: int | float
+    """The dearest of all other entries, if there are others."""
+
+
+def inspect_with_dear(array: Any, maximize: bool, cost_limit: Any) -> tuple[Any, DearEntries]:
+    """What `inspect_costs` finds, and the dear entries."""
+    whole = number_type(array.dtype).kind == "i"
+    none = -(2**63) if maximize else 2**63 - 1
+    bound = none if cost_limit is None else to_order(cost_limit, whole)
+    seen, bound, dear, below = _inspected(array, bound, -1 if maximize else 1)
+    return seen, DearEntries(dear, from_order(bound, whole), from_order(below if maximize else ~below, whole))
+
+
+def _inspected(array: Any, bound: int, sign: int) -> tuple[tuple[Any, Any, bool, bool, bool, bool], int, int, int]:
     with array.device as device:
         kernel, _ = entry_points(INSPECT_COSTS, OF_COSTS, device.id, cost=c_type(array))
         seen = Words(len(COST_INSPECTION.names))
         blocks = max(1, min(device.attributes["MultiProcessorCount"], array.size // BLOCK_SIZE))
-        kernel((blocks,), (BLOCK_SIZE,), (_entries(array), seen.begin, seen.arrivals))
-        lowest, minus_highest, nans, plus_infs, minus_infs, fractions = SEEN_IN_COSTS(seen.read())
+        arguments = _entries(array), np.int64(bound), np.int32(sign), seen.begin, seen.arrivals
+        kernel((blocks,), (BLOCK_SIZE,), arguments)
+        lowest, minus_highest, nans, plus_infs, minus_infs, fractions, *of_dear = SEEN_IN_COSTS(seen.read())
     whole = number_type(array.dtype).kind == "i"
     range_of = (from_order(lowest, whole), from_order(~minus_highest, whole))
-    return *range_of, nans > 0, plus_infs > 0, minus_infs > 0, fractions == 0
+    return (*range_of, nans > 0, plus_infs > 0, minus_infs > 0, fractions == 0), *of_dear
 
 
 def entries_of_pairs(array: Any, row_match: Any, device: int) -> Any:
@@ -90,6 +116,14 @@ def from_order(place: int, whole: bool) -> int | float:
     if place in (2**63 - 1, -(2**63)):
         return float(np.copysign(np.inf, place))
     return float(np.int64(place if place >= 0 else place ^ (2**63 - 1)).view(np.float64))
+
+
+def to_order(number: int | float, whole: bool) -> int:
+    """The place of a number: see `from_order`. A whole number beyond 64 bits has the place of the last one within."""
+    if whole:
+        return int(min(max(number, -(2**63)), 2**63 - 1))
+    bits = int(np.float64(number).view(np.int64))
+    return bits if bits >= 0 else bits ^ (2**63 - 1)
 
 
 def has_duplicates(indptr: Any, indices: Any, columns: int) -> bool:

@@ -31,7 +31,6 @@ from ..backends.protocol import AssignmentStart, Start
 from ..cardinality.matching import max_matching
 from ..methods import Tree
 from ..problems.sparse import SparseCosts
-from .doubled import Doubled
 from .found import COUNTED, Found
 from .margins import ROUNDINGS
 from .part import Part
@@ -296,7 +295,7 @@ class _Root:
         indices[ways_out], slacks[ways_out] = m + all_rows, width
         indptr = xp.concatenate([xp.zeros(1, np.int64), ways_out + 1])
         index_type = np.int32 if number + n < 2**31 else np.int64
-        costs = SparseCosts.of_checked((indptr.astype(index_type), indices, slacks), (n, m + n), 0, width)
+        costs = SparseCosts.of_checked((indptr.astype(index_type), indices, slacks), (n, m + n), 0, width, n)
         row_match, of_rows, of_columns = self._solved(costs, row_match, v)
         # A way out that is taken may have a dual below 0.
         return np.where(row_match < m, row_match, -1), of_rows.clip(None, width), of_columns
@@ -305,20 +304,13 @@ class _Root:
         """The pairs of the slacks with ways out, on the host, and the duals of rows and of columns without ways out.
 
         If columns may stay free, the dual of a free column is 0 in the end. So columns with another dual must keep a
-        pair. `Tree` frees no column that has one. Otherwise the search begins anew, on a GPU in the doubled problem:
-        it is square, and a phase finds many paths.
+        pair. `Tree` frees no column that has one. Otherwise the search begins anew.
         """
         n, m = self._part.shape
         if n < m and v.any():
             given = Start(AssignmentStart.GIVEN, self._part.here(row_match))
             solution = run(costs, self._plan._replace(method=Tree("nearest")), given)
-            duals = solution.u, solution.v[:m]
-        elif self._part.device == "cpu":
-            solution = run(costs, self._plan)
-            duals = solution.u, solution.v[:m]
         else:
-            doubled = Doubled.of(costs, m)
-            solution = run(doubled.costs, self._plan)
-            duals = doubled.duals(solution.u, solution.v)
+            solution = run(costs, self._plan)
         self._count(solution.counters)
-        return to_host(solution.row_match[:n]), *duals
+        return to_host(solution.row_match), solution.u, solution.v[:m]

@@ -30,6 +30,7 @@ import numpy as np
 
 from .. import _native
 from ..arrays import to_host
+from ..assignment.doubled import Doubled
 from ..assignment.partial import cover_of_allowed_pairs
 from ..assignment.plan import Plan
 from ..assignment.programs import Solution, run
@@ -40,7 +41,6 @@ from ..layouts import Layout
 from ..problems.limits import unit_of
 from ..problems.sparse import SparseCosts
 from .classical import classical
-from .doubled import Doubled
 from .found import COUNTED, Found
 from .part import MatrixPart, Part, Places
 from .ranks import ROOT, Ranks, gathered, of_root, reduced
@@ -425,7 +425,7 @@ class _Core:
             rounds = self._is_solved and self._part.dual_type is np.float64
             return [Answer.ROUNDED if rounds else Answer.STUCK, 0]
         arrays = *self._part.lists.rows_of(self._keys, self.shape), self._values
-        self._costs = SparseCosts.of_checked(arrays, self.shape, *self._range)
+        self._costs = SparseCosts.of_checked(arrays, self.shape, *self._range, self.shape[1] - self._columns)
         with found.clock("search"):
             costs, start = self._begun(found.v, offers)
             solution = self._solution = self._searched(costs, start)
@@ -465,7 +465,7 @@ class _Core:
                 self._anew += 1
                 return costs, self._start_by_bids(costs, last.v)
             return costs, Start(AssignmentStart.GIVEN, last.row_match, last.v)
-        doubled = Doubled.of(costs, self._columns) if on_host else None
+        doubled = Doubled.of(costs) if on_host else None
         if doubled is not None and doubled.costs.fits_core:
             self._doubled = doubled
             return doubled.costs, doubled.start(costs, v) if last is None else doubled.start_from(last)

@@ -13,6 +13,7 @@ from .assignment import (
     Munkres,
     SerialCore,
     SparseJV,
+    SparseTree,
     TiedCore,
     Tree,
 )
@@ -48,5 +49,6 @@ __all__ = [
     "APFB", "ASSIGNMENT_METHODS", "AUTO", "FEW_PAIRS_REASON", "FEW_ROWS", "FEW_ROWS_ON_CPU", "FEW_ROWS_REASON", "JV",
     "LAID_OUT", "METHODS", "MOST_ROWS_OF_A_BLOCK", "ONE_BLOCK_REASON", "ONE_CORE_REASON", "APsB", "AssignmentMethod",
     "Claims", "Classical", "Core", "ForestKind", "ForestMethod", "Method", "Mixed", "Munkres", "Ordered", "PothenFan",
-    "SerialCore", "SparseJV", "TiedCore", "Tree", "assignment_method_of", "batch_method_of", "bids_pay", "method_of",
+    "SerialCore", "SparseJV", "SparseTree", "TiedCore", "Tree", "assignment_method_of", "batch_method_of", "bids_pay",
+    "method_of",
 ]  # fmt: skip

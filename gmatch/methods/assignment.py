@@ -51,7 +51,9 @@ class Tree(AssignmentMethod):
     ----------
     paths : {"many", "nearest"}
         A phase ends when half of its trees have found a path, each at its own distance, or with the nearest path, as in
-        the paper. ``"many"`` needs five to thirty times fewer phases; rectangular problems always take the nearest.
+        the paper. ``"many"`` needs five to thirty times fewer phases. Dense rectangular problems always take the
+        nearest. Sparse ones, and sparse ones with a limit, are doubled into a square problem for ``"many"``. This takes
+        twice the memory.
 
     Examples
     --------
@@ -66,6 +68,17 @@ class Tree(AssignmentMethod):
     @cached_property
     def many_paths(self) -> bool:
         return self.paths == "many"
+
+
+class SparseTree(Tree):
+    """`Tree` as ``"auto"`` runs it on a GPU where nearly all pairs of a matrix cost the same.
+
+    It solves the sparse problem of the few cheaper pairs, in which a row may stay free at the common cost.
+    """
+
+    @cached_property
+    def name(self) -> str:
+        return "tree-many"
 
 
 @dataclass(frozen=True)

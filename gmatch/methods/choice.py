@@ -19,6 +19,7 @@ from .assignment import (
     Core,
     SerialCore,
     SparseJV,
+    SparseTree,
     TiedCore,
     Tree,
 )
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from ..problems.dense import DenseCosts
 
 # Made once, and with them their names.
-_JV, _SPARSE_JV, _TREE = JV(), SparseJV(), Tree()
+_JV, _SPARSE_JV, _TREE, _SPARSE_TREE = JV(), SparseJV(), Tree(), SparseTree()
 _CORE, _SERIAL_CORE = Core(), SerialCore()
 _TREE_FIRST, _CLASSICAL_FIRST = TiedCore("tree"), TiedCore("classical")
 
@@ -93,6 +94,8 @@ def bids_pay(method: AssignmentMethod, costs: DenseCosts | None = None) -> bool:
 def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
         return _TREE, "sparse costs"
+    if costs.few_pairs is not None and costs.device == "gpu":
+        return _SPARSE_TREE, FEW_PAIRS_REASON
     if values_per_row(costs) <= FEW_VALUES["gpu"] and costs.fits_core:
         if values_per_row(costs) <= FEWEST_VALUES:
             return _TREE_FIRST, "ties: whole costs of very few values for each row"
@@ -127,7 +130,7 @@ LAID_OUT = "many of the pairs are stored, or all are few: solved as dense costs"
 def _cpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     if costs is None:
         return _SPARSE_JV, ONE_CORE_REASON
-    if costs.few_pairs is not None:
+    if costs.few_pairs is not None and costs.device == "cpu":
         return _JV, FEW_PAIRS_REASON
     if min(costs.shape) < FEW_ROWS_ON_CPU[costs.dual_type]:
         return _JV, FEW_ROWS_REASON

@@ -85,8 +85,8 @@ class DenseCosts(Frozen, Ranged):
     device : {"cpu", "gpu"}
         Where the array lives.
     few_pairs : object or None
-        The cheaper pairs, on the host, if nearly all pairs have one cost. Solvers read only these pairs.
-        Copies have none.
+        The cheaper pairs, if nearly all pairs have one cost; on a GPU how many there are. Solvers read only these
+        pairs. Copies have none.
 
     Raises
     ------

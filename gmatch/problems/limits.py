@@ -28,6 +28,19 @@ SPREADS = 32
 ENTRIES_PER_BLOCK = {"cpu": 1 << 17, "gpu": 1 << 22}
 
 
+# Duals of a doubled problem may be this many times as large as the halves of their sums. A pair has four roundings of
+# them, and `verify` allows each vertex 64 roundings of the largest half.
+TIMES_OF_HALVES = 16
+
+
+# The check of costs on a GPU counts the cheaper pairs of matrices with this number of rows and columns, and more. They
+# are few if at most 1 pair in FEW is cheaper, as on a host. The common cost must be no more than FAR times as far from
+# the lowest cost as the dearest of the cheaper pairs is: an auction begins with epsilons as large as costs of a row lie
+# apart. With 1e5 beside costs of 0 to 1 it takes 1.7 times as long as a core: benchmarks/log/core_gpu.md, "Few cheaper
+# pairs on a GPU".
+FEWEST_ROWS_OF_FEW_PAIRS, FEW, FAR = 1000, 64, 8
+
+
 # On a GPU duals of costs below this magnitude are not checked for costs that they hide. The check would take as long as
 # a small problem.
 LARGE_ON_GPU = 2.0**20
@@ -99,11 +112,10 @@ class Ranged:
         maximize, cost_limit, forbid_nan, threads = asked
         if forbid_nan:
             array, forbid_nan = without_nan(array, maximize)
-        found, few_pairs = self._range_and_few_pairs_of(array, maximize, threads)
-        dtype, limit = number, None
         if cost_limit is not None:
-            cost_limit = number_of(cost_limit, dtype, maximize)
-            limit = limit_of(cost_limit, maximize, found.highest, found.forbids)
+            cost_limit = number_of(cost_limit, number, maximize)
+        found, few_pairs = self._range_and_few_pairs_of(array, maximize, cost_limit, threads)
+        dtype, limit = number, limit_of(cost_limit, maximize, found.highest, found.forbids)
         if limit is not None:
             given, array = array, type_with_limit(limit, array, found.lowest, found.highest)
             number = number if array is given else array.dtype
@@ -118,10 +130,14 @@ class Ranged:
         )  # fmt: skip
         return array
 
-    def _range_and_few_pairs_of(self, array: Any, maximize: bool, threads: int | None) -> tuple[Range, Any]:
-        """The range, and the few cheaper pairs if the costs are on the host and nearly all pairs have one cost."""
-        if self.device == "gpu" or not array.size:
+    def _range_and_few_pairs_of(
+        self, array: Any, maximize: bool, cost_limit: Any, threads: int | None
+    ) -> tuple[Range, Any]:
+        """The range, and the few cheaper pairs if nearly all pairs have one cost; on a GPU, how many these are."""
+        if not array.size:
             return range_of(array, self.device, maximize, threads), None
+        if self.device == "gpu":
+            return _on_gpu(array, maximize, cost_limit)
         few_pairs, seen = cpu.inspect_with_few_pairs(array.T if self.transposed else array, maximize, threads)
         if few_pairs is None:
             return _range_from(seen, array, self.device, maximize), None
@@ -195,6 +211,30 @@ def range_of(array: Any, device: Device, maximize: bool, threads: int | None = N
     if not array.size:
         return Range(0, 0, False, True)
     return _range_from(READERS[device].inspect_costs(array, threads), array, device, maximize)
+
+
+def _on_gpu(array: Any, maximize: bool, cost_limit: Any) -> tuple[Range, int | None]:
+    """The range, and the number of the cheaper pairs if nearly all pairs cost the same, or the limit; else None."""
+    if min(array.shape) < FEWEST_ROWS_OF_FEW_PAIRS:
+        return range_of(array, "gpu", maximize), None
+    reader: Any = READERS["gpu"]  # the only one with this check
+    seen, (dear, bound, below) = reader.inspect_with_dear(array, maximize, cost_limit)
+    found, few = _range_from(seen, array, "gpu", maximize), array.size - dear
+    limit = limit_of(cost_limit, maximize, found.highest, found.forbids)
+    dearest = found.highest if limit is None else limit
+    if (-bound if maximize else bound) != dearest or (found.forbids and limit is None):
+        return found, None  # the sample has missed the dearest entry
+    below = -below if maximize else below
+    is_few = 0 < FEW * few <= array.size and dearest - found.lowest <= FAR * (below - found.lowest)
+    return found, few if is_few and _fit_doubled(Range(found.lowest, dearest, False, False), few, array) else None
+
+
+def _fit_doubled(costs: Range, few: int, array: Any) -> bool:
+    """Whether the sparse problem fits: it has twice the costs, and a row for each row and each column."""
+    rows, lowest, highest = sum(array.shape), min(2 * costs.lowest, 0), max(2 * costs.highest, 0)
+    most = (SPREADS + 8 * rows) * (highest - lowest) + max(-lowest, highest)
+    is_whole = number_type(array.dtype).kind == "i"
+    return 2 * few + rows < 2**31 and (most < INFINITE_INTEGER if is_whole else math.isfinite(most))
 
 
 def _range_from(seen: Any, array: Any, device: Device, maximize: bool) -> Range:

@@ -117,6 +117,7 @@ class SparseCosts(Frozen, Ranged):
     entries: int
     row_nodes: tuple[Hashable, ...] | None = None
     col_nodes: tuple[Hashable, ...] | None = None
+    ways_out: int = 0  # how many of the last columns are ways out, each for one row alone
 
     def __init__(self, cost: Any, *, maximize: bool = False, cost_limit: Any = None, forbid_nan: bool = False) -> None:
         matrix = as_sparse(cost)
@@ -245,16 +246,17 @@ class SparseCosts(Frozen, Ranged):
 
     @classmethod
     def of_checked(
-        cls, arrays: _Arrays, shape: tuple[int, int], lowest: int | float, highest: int | float
+        cls, arrays: _Arrays, shape: tuple[int, int], lowest: int | float, highest: int | float, ways_out: int = 0
     ) -> SparseCosts:
         """Costs to minimise within a known range, by indptr, indices and data as the programs read them.
 
-        There are at most as many rows as columns. The columns of a row differ, and are sorted.
+        There are at most as many rows as columns. The columns of a row differ, and are sorted. The last columns may be
+        ways out, one for each row.
         """
         made: SparseCosts = object.__new__(cls)
         vars(made).update(
             dtype=arrays[2].dtype, maximize=False, cost_limit=None, limit=None, lowest=lowest, highest=highest,
-            forbids=True, overflows=False, forbid_nan=False,
+            forbids=True, overflows=False, forbid_nan=False, ways_out=ways_out,
         )  # fmt: skip
         made._set(arrays, False, shape, device_of(arrays[2]))
         return made
@@ -316,7 +318,7 @@ class SparseCosts(Frozen, Ranged):
         data = _joined(self.data[kept], np.full_like(self.data, self.cost_limit, shape=rows))
         arrays = _from_triples((row_of, column_of, data), rows)
         other = self._with(arrays, False, (rows, columns + rows), self.device)
-        vars(other).update(cost_limit=None, limit=None, dtype=self.data.dtype)
+        vars(other).update(cost_limit=None, limit=None, dtype=self.data.dtype, ways_out=rows)
         return other
 
     def laid_out(self) -> DenseCosts | None:

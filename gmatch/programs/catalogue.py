@@ -320,6 +320,15 @@ INSPECT_COSTS = Program(
     rows=(COSTS,),
     narrow=(NARROW,),
 )
+FEW_PAIRS = Program(
+    source="programs/few_pairs.cu",
+    entries=dict.fromkeys(("double_few_pairs_grid", "halve_few_pairs_grid"), "512"),
+    structs=("DenseCosts",),
+    macros={"COSTS": "DenseCosts<{cost}>"},
+    title="few-pairs-{type}",
+    rows=(COSTS,),
+    narrow=(NARROW,),
+)
 ROWS = Program(
     source="programs/rows.cu",
     entries={"inspect_grid": "1024", "count_unsorted_grid": "512", "find_entries_grid": "512"},
@@ -396,8 +405,8 @@ SAMPLE_PRICES = Program(
     rows=(({},),),
 )
 PROGRAMS = (
-    MATCH, ASSIGN, ASSIGN_BATCH, ASSIGN_CORE, ASSIGN_SPARSE, BLOCK_PASSES, MUNKRES, INSPECT_COSTS, ROWS, POINT_COSTS,
-    POINT_PASSES, POINT_BOUNDS, PAIR_LISTS, POINT_ORDER, SAMPLE_PRICES,
+    MATCH, ASSIGN, ASSIGN_BATCH, ASSIGN_CORE, ASSIGN_SPARSE, BLOCK_PASSES, MUNKRES, INSPECT_COSTS, FEW_PAIRS, ROWS,
+    POINT_COSTS, POINT_PASSES, POINT_BOUNDS, PAIR_LISTS, POINT_ORDER, SAMPLE_PRICES,
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ using Cost = CostOf<COSTS>::type;
 // The inspection by a plain loop.
 static CostInspection seen_in(const Matrix<Cost>& matrix) {
   using Dual = DualOf<Cost>::type;
-  CostInspection seen{std::numeric_limits<Count>::max(), std::numeric_limits<Count>::max(), 0, 0, 0, 0};
+  CostInspection seen{std::numeric_limits<Count>::max(), std::numeric_limits<Count>::max()};
   bool any = false;
   Dual lowest{}, highest{};
   matrix.each([&](Vertex row, Vertex column) {
@@ -31,6 +31,27 @@ static CostInspection seen_in(const Matrix<Cost>& matrix) {
     seen.minus_highest = ~order_of(highest);
   }
   return seen;
+}
+
+// How many entries are at least as dear as the bound that was found, which is one of them or the given one.
+static std::string judge_dear(const Matrix<Cost>& matrix, Count given, int sign, const CostInspection& found) {
+  using Dual = DualOf<Cost>::type;
+  if (sign == 0) return found.dear == 0 && found.bound == 0 ? "" : "dear entries that nobody asked for";
+  Count dear = 0, below = std::numeric_limits<Count>::max();
+  bool is_entry = found.bound == given, is_nan = false;
+  matrix.each([&](Vertex row, Vertex column) {
+    const auto entry = static_cast<Dual>(matrix.entry(row, column));
+    const Count order = order_of(entry);
+    if constexpr (std::is_floating_point_v<Cost>) is_nan |= std::isnan(entry);
+    is_entry |= order == found.bound;
+    const bool is_dear = sign > 0 ? order >= found.bound : order <= found.bound;
+    dear += is_dear;
+    if (!is_dear) below = std::min(below, sign > 0 ? ~order : order);
+  });
+  if (is_nan) return "";  // no costs
+  if (!is_entry || (sign > 0 ? found.bound > given : found.bound < given)) return "a bound that is no entry";
+  if (below != found.below) return "another dearest entry of the others";
+  return dear == found.dear ? "" : "another number of dear entries";
 }
 
 template <class Float>
@@ -65,11 +86,16 @@ int main(int argc, char** argv) {
     spoil(random, matrix);
     const emulator::Launch launch = draw_launch(random);
     emulator::instance += ": " + matrix.name + ", " + name_of(launch);
-    CostInspection found{1, 2, 3, 4, 5, 6};
+    const int sign = static_cast<int>(random() % 3) - 1;
+    Count given = sign > 0 ? std::numeric_limits<Count>::max() : std::numeric_limits<Count>::min();
+    if (random() % 2 == 0) given = order_of(static_cast<DualOf<Cost>::type>(matrix.entry(0, 0)));
+    CostInspection found{};  // as words are: zero
     emulator::launch(launch, [&] {
-      inspect_costs_grid({matrix.first(), matrix.rows, matrix.columns, matrix.row_stride, matrix.column_stride}, &found,
-                         arrivals);
+      inspect_costs_grid({matrix.first(), matrix.rows, matrix.columns, matrix.row_stride, matrix.column_stride}, given, sign,
+                         &found, arrivals);
     });
+    const std::string wrong = judge_dear(matrix, given, sign, found);
+    if (!wrong.empty()) return wrong;
     const CostInspection seen = seen_in(matrix);
     if (found.lowest != seen.lowest || found.minus_highest != seen.minus_highest) return "another range";
     const auto differs = [](Count a, Count b) { return (a > 0) != (b > 0); };

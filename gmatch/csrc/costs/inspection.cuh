@@ -6,8 +6,9 @@
 struct CostInspection {
   Count lowest, minus_highest;  // of the finite ones, as order_of says; of the highest the bitwise complement
   Count nans, plus_infs, minus_infs, fractions;  // not 0 if there are any; fractions: finite numbers that are not whole
+  Count bound, dear, below;  // see DearEntries
 
-  FIELDS(CostInspection, lowest, minus_highest, nans, plus_infs, minus_infs, fractions)
+  FIELDS(CostInspection, lowest, minus_highest, nans, plus_infs, minus_infs, fractions, bound, dear, below)
 };
 
 // Numbers in their order, as integers.
@@ -64,12 +65,42 @@ struct Entries {
   FIELDS(Entries, first, num_rows, num_columns, row_stride, column_stride)
 };
 
-template <class Team, class Stored>
-DEVICE void inspect_costs(Team& team, const Entries<Stored>& entries, CostInspection& inspection) {
+// Counts the entries that no pair of the few cheaper ones has: from a bound on (sign 1), or up to it (sign -1, for entries that are
+// maximized), by their order. The bound is the dearest entry of a sample, or a given one that is less dear. Of all other entries it
+// keeps the dearest one; if there is none, it keeps what no entry is.
+struct DearEntries {
+  Count bound;
+  int sign;
+  Count number = 0, below = 0x7fffffffffffffff;  // the least of ~order, or of order if sign is -1
+
+  // All lanes of a group read the sample.
+  template <class Team, class Stored>
+  DEVICE void look_at_sample(const Team& team, const Entries<Stored>& entries) {
+    using Dual = typename DualOf<typename ValueOf<Stored>::type>::type;
+    const Count size = entries.num_rows * entries.num_columns, place = size / team.lanes() * team.lane();
+    const Count at = place / entries.num_columns * entries.row_stride + place % entries.num_columns * entries.column_stride;
+    const Count order = order_of(static_cast<Dual>(value_of(entries.first[at])));
+    const Count sampled = team.min_group(sign > 0 ? ~order : order), dearest = sign > 0 ? ~sampled : sampled;
+    if (sign > 0 ? dearest < bound : dearest > bound) bound = dearest;
+  }
+  DEVICE void add(Count order) {
+    const bool is_dear = sign > 0 ? order >= bound : order <= bound;
+    const Count here = sign > 0 ? ~order : order;
+    number += is_dear;
+    below = !is_dear && here < below ? here : below;
+  }
+};
+// Where nobody asks for them.
+struct NoDearEntries {
+  DEVICE void add(Count) {}
+};
+
+template <class Team, class Stored, class Dear>
+DEVICE void inspect_costs(Team& team, const Entries<Stored>& entries, CostInspection& inspection, Dear& dear) {
   const Count num_rows = entries.num_rows, num_columns = entries.num_columns;
   using Dual = typename DualOf<typename ValueOf<Stored>::type>::type;
   constexpr int AT_ONCE = Team::AT_ONCE;
-  if (team.rank() == 0) inspection = {0x7fffffffffffffff, 0x7fffffffffffffff, 0, 0, 0, 0};
+  if (team.rank() == 0) inspection = {0x7fffffffffffffff, 0x7fffffffffffffff, 0, 0, 0, 0, 0, 0, 0x7fffffffffffffff};
   team.sync();
   SeenCosts seen;
   if (entries.column_stride == 1 && (num_rows == 1 || entries.row_stride == num_columns)) {
@@ -80,12 +111,19 @@ DEVICE void inspect_costs(Team& team, const Entries<Stored>& entries, CostInspec
         const Count at = first + static_cast<Count>(team.size()) * k;
         entry[k] = team.read_once(entries.first + (at < end ? at : first));  // reading an entry again changes nothing
       }
-      for (int k = 0; k < AT_ONCE; ++k) seen.add(static_cast<Dual>(value_of(entry[k])));
+      for (int k = 0; k < AT_ONCE; ++k) {
+        const Dual here = static_cast<Dual>(value_of(entry[k]));
+        seen.add(here);
+        if (first + static_cast<Count>(team.size()) * k < end) dear.add(order_of(here));
+      }
     }
   } else {
     team.each_group(num_rows, [&](Count row) {
       for (Count column = team.lane(); column < num_columns; column += team.lanes()) {
-        seen.add(static_cast<Dual>(value_of(entries.first[row * entries.row_stride + column * entries.column_stride])));
+        const Stored* const place = entries.first + row * entries.row_stride + column * entries.column_stride;
+        const Dual here = static_cast<Dual>(value_of(*place));
+        seen.add(here);
+        dear.add(order_of(here));
       }
     });
   }

@@ -1,47 +1,51 @@
-"""A core whose rows or columns may stay free, doubled into a square problem.
+"""Sparse costs whose rows or columns may stay free, doubled into a square problem.
 
-A search of a square problem can start from any duals. If columns may stay free, the duals of free columns must be 0. A
-row that loses its pair would leave a column free whose dual is not 0. So the core is doubled, as points are
-(csrc/points/graph.hpp):
+In a square problem an auction gives a start, a search can start from any duals, and a phase of a search finds many
+paths. If columns may stay free, the duals of free columns must be 0. A row that loses its pair would leave a column
+free whose dual is not 0. So the problem is doubled, as points are (csrc/points/graph.hpp):
 
 - The rows are all rows, then copies of all columns. The columns are all columns, then copies of all rows.
 - A pair of copies costs what the pair of its originals costs.
 - A column and its own copy cost nothing.
 - A row and its own copy cost twice as much as a free row.
 
-Both halves are matched at the least cost, with the same columns free. The dual of a row or column of the core is half
-the sum of two duals: its own, and the dual of its copy.
+Both halves are matched at the least cost, with the same columns free. A dual of the problem is half the sum of two
+duals: of the row or column itself, and of its copy.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..arrays import namespace, row_of_each_entry
-from ..assignment.programs import Solution
-from ..backends.protocol import AssignmentStart, Start
+from ..backends.protocol import Assigned, AssignmentStart, Start
+from ..problems.limits import TIMES_OF_HALVES
 from ..problems.sparse import SparseCosts
 
-# Duals of a doubled core may be this many times as large as their halves. A pair has four roundings of them, and
-# `verify` allows each vertex 64 roundings of the largest dual of the core.
-MOST_TIMES = 16
+if TYPE_CHECKING:
+    from .programs import Solution
+
+# With fewer rows, a phase for each path takes less time than to double the problem, which takes an H200 and its host 3
+# ms: benchmarks/log/sparse.md, "Costs whose columns may stay free are doubled".
+FEWEST_ROWS = 400
 
 
 class Doubled(NamedTuple):
-    """The doubled core of n rows and m columns."""
+    """The doubled problem of n rows and m columns."""
 
     costs: SparseCosts
     shape: tuple[int, int]
 
     @classmethod
-    def of(cls, core: SparseCosts, columns: int) -> Doubled:
-        """`core` has `columns` columns. With a limit a way out for each row follows them. On the device of the core."""
-        (n, _), m, xp = core.shape, columns, namespace(core.data)
-        first = len(core.data)
+    def of(cls, core: SparseCosts) -> Doubled:
+        """On the device of the costs, and to be minimized. Ways out are pairs of rows with their own copies."""
+        n, most = sorted(core.shape)
+        m, xp = most - core.ways_out, namespace(core.data)
+        first, values = core.entries, core.minimised()
         rows, is_pair = row_of_each_entry(core.indptr, first), core.indices < m
-        pairs = rows[is_pair], core.indices[is_pair], core.data[is_pair]
+        pairs = rows[is_pair], core.indices[is_pair], values[is_pair]
         by_column = (pairs[1].astype(np.int64) * n + pairs[0]).argsort()
         rows_of_copies, columns_of_copies, data_of_copies = (array[by_column] for array in pairs)
         # Each copy of a column has the column itself, and then the copies of its rows.
@@ -49,9 +53,9 @@ class Doubled(NamedTuple):
         begins, ends = (xp.searchsorted(columns_of_copies, all_columns, side=side) for side in ("left", "right"))
         indptr = xp.concatenate([core.indptr.astype(np.int64), first + ends + all_columns + 1])
         length = first + m + len(by_column)
-        indices, data = xp.empty(length, np.int32), xp.zeros(length, core.data.dtype)
+        indices, data = xp.empty(length, np.int32), xp.zeros(length, values.dtype)
         indices[:first] = core.indices
-        data[:first] = xp.where(is_pair, core.data, 2 * core.data)
+        data[:first] = xp.where(is_pair, values, 2 * values)
         indices[first + begins + all_columns] = all_columns
         copies = first + 1 + xp.arange(len(by_column)) + columns_of_copies
         indices[copies] = m + rows_of_copies
@@ -83,12 +87,43 @@ class Doubled(NamedTuple):
         row_match[n + last.row_match[rows]] = m + rows
         return Start(AssignmentStart.GIVEN, row_match, np.concatenate([last.v[:m], last.u]))
 
+    def start_from_pairs(self, row_match: Any) -> Start:
+        """The start from pairs of the problem. Copies of a pair are a pair, and so are a free column and its copy."""
+        n, m = self.shape
+        both = np.full_like(row_match, -1, shape=n + m)
+        both[:n] = row_match
+        both[n:] = np.ones_like(row_match, shape=m).cumsum() - 1
+        rows = ((row_match >= 0) & (row_match < m)).nonzero()[0]
+        both[n + row_match[rows]] = m + rows
+        return Start(AssignmentStart.GIVEN, both)
+
+    def start_from_halves(self, found: Assigned) -> Start:
+        """The start from a solution, with equal duals in both halves."""
+        u, v = self.duals(found.u, found.v)
+        return Start(AssignmentStart.GIVEN, found.row_match, np.concatenate([v, u]))
+
+    def halved(self, found: Assigned, ways_out: int) -> Assigned:
+        """The solution of the problem, from the one of the doubled problem."""
+        n, m = self.shape
+        row_match, of_columns = found.row_match[:n], found.col_match[:m]
+        col_match = np.full_like(row_match, -1, shape=m + ways_out)
+        col_match[:m] = np.where(of_columns < n, of_columns, -1)
+        rows = (row_match >= m).nonzero()[0]
+        col_match[row_match[rows]] = rows
+        u, of_columns = self.duals(found.u, found.v)
+        v = np.zeros_like(of_columns, shape=m + ways_out)
+        v[:m] = of_columns
+        # A row is free at the start if any of both halves was.
+        start_size = max(0, found.counters["start_size"] - m)
+        counters = found.counters | {"size": int((row_match >= 0).sum()), "start_size": start_size}
+        counters.pop("entries", None)  # a way out costs twice as much there
+        return Assigned(row_match, col_match, u, v, counters)
+
     def rounds_away(self, u: Any, v: Any) -> bool:
         """Whether the halves of these duals are so much smaller that roundings of the duals hide them."""
         if u.dtype.kind == "i":
             return False
-        largest = max(abs(u).max(initial=0), abs(v).max(initial=0))
-        return bool(largest > MOST_TIMES * max(abs(half).max(initial=0) for half in self.duals(u, v)))
+        return _largest(u, v) > TIMES_OF_HALVES * _largest(*self.duals(u, v))
 
     def duals(self, u: Any, v: Any) -> tuple[Any, Any]:
         """Duals of the core's rows and columns. Inexact halves are rounded up for rows, and down for columns."""
@@ -99,3 +134,8 @@ class Doubled(NamedTuple):
         rows, columns = of_rows / 2, of_columns / 2  # exact, except for the smallest numbers of all
         rows = np.where(2 * rows < of_rows, np.nextafter(rows, np.inf), rows)
         return rows, np.where(2 * columns > of_columns, np.nextafter(columns, -np.inf), columns)
+
+
+def _largest(*arrays: Any) -> float:
+    """The largest magnitude in arrays of a host or of a GPU."""
+    return max((float(abs(array).max()) for array in arrays if array.size), default=0.0)
