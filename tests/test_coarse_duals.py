@@ -5,9 +5,8 @@ import pytest
 from conftest import GPU
 
 import gmatch
-from gmatch.backends import coarse_duals, gpu
+from gmatch.backends import coarse_duals, cpu
 from gmatch.backends.protocol import Assigned, AssignmentStart, Start
-from gmatch.methods import Core, TiedCore
 
 SIZE = coarse_duals.SIZE
 
@@ -19,98 +18,103 @@ def squares(x, y):
 @pytest.mark.parametrize("number", [1, 4, 5, 63, 256])
 def test_rows_of_a_group_are_near_each_other(number):
     random = np.random.default_rng(number)
-    x = random.random(number)
-    order = coarse_duals.order_of_groups((x[:, None] - random.random(16)) ** 2, random)
-    assert len(order) == -(-number // SIZE) * SIZE
-    assert sorted(set(order)) == list(range(number))
-    groups = x[order].reshape(-1, SIZE)
-    # Each group holds points that follow one another.
-    assert sum(np.ptp(groups, axis=1)) <= 1
+    x = random.random((2, number))
+    orders = coarse_duals.order_of_groups((x[:, :, None] - random.random(16)) ** 2, "cpu")
+    for points, order in zip(x, orders, strict=True):
+        assert sorted(order) == list(range(number))
+        # Each group, and each group of groups, holds points that follow one another.
+        for size in (SIZE, SIZE**2):
+            groups = points[order[: number // size * size]].reshape(-1, size)
+            assert sum(np.ptp(groups, axis=1)) <= 1
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
 @pytest.mark.parametrize("maximize", [False, True])
-def test_coarse_duals_are_better_than_none(dtype, maximize):
+def test_coarse_duals_are_better_than_none(monkeypatch, dtype, maximize):
+    monkeypatch.setattr(coarse_duals, "MOST_ROWS", 40)
     random = np.random.default_rng(1)
     sign = -1 if maximize else 1  # the duals belong to the minimisation form
     x, y = random.random((509, 2)), random.random((509, 2)) ** 2
     entries = (sign * 1e6 * squares(x, y)).astype(dtype)
     costs = gmatch.DenseCosts(entries, maximize=maximize)
+    given = []
 
-    def assigned(matrix):
+    def gap(entries, duals):
+        minimised = sign * entries.astype(np.float64)
+        best = abs(gmatch.lap(entries, maximize=maximize).cost)
+        return best - (minimised - duals).min(axis=1).sum() - duals.sum()
+
+    def assigned(matrix, v):
+        given.append((len(matrix), None if v is None else gap(matrix, v) / gap(matrix, np.zeros(len(matrix)))))
         found = gmatch.lap(matrix, maximize=maximize, threads=1)
         return found.u, found.v
 
     v = coarse_duals.coarse_duals(costs, assigned)
     assert v.dtype == costs.dual_type
     assert v.max() <= 0
-    minimised = sign * entries.astype(np.float64)
-    best = abs(gmatch.lap(costs).cost)
-
-    def gap(duals):
-        return best - (minimised - duals).min(axis=1).sum() - duals.sum()
-
-    assert gap(v) < gap(np.zeros(509)) / 2
+    assert gap(entries, v) < gap(entries, np.zeros(509)) / 8
+    assert [rows for rows, _ in given] == [32, 32, 128, 128]
+    # Duals of the coarser matrix are near those of the finer one, and of its transpose.
+    assert all(part < 1 / 3 for rows, part in given if rows == 128)
 
 
 class Runs:
-    """`_assign`, by a host. A search with a limit leaves one row free if the matrix has more than `few` rows."""
+    """`assign_core`, by a host. A search that may be given up is, if the matrix has more than `few` rows."""
 
     def __init__(self, few):
-        self.few, self.calls, self.phases = few, [], 0
+        self.few, self.calls = few, []
 
-    def __call__(self, costs, method, start, most_levels=0):
-        rows = costs.array.shape[0]
+    def __call__(self, costs, start, most_levels):
+        rows = len(costs.array)
         self.calls.append((rows, start, most_levels))
-        found = gmatch.lap(np.where(np.isfinite(costs.array), costs.array, 1e6))
-        stops = rows > self.few and most_levels > 0
+        found = gmatch.lap(np.where(np.isfinite(costs.array), costs.array, 1e6), threads=1)
+        is_given_up = rows > self.few and most_levels > 0
         counters = {
-            "size": rows - stops,
-            "start_size": 0,
+            "size": rows - is_given_up,
+            "start_size": len(self.calls),
             "levels": 7,
-            "phases": self.phases,
-            "trace": ["price"],
+            "levels_per_phase": [len(self.calls)],
+            "trace": ["price", "search", "coarsen" if is_given_up else "reprice"],
             "threads": 1,
+            "code": "none",
         }
         return Assigned(found.row_ind, found.col_ind, found.u, found.v, counters)
 
 
 @pytest.fixture
 def runs(monkeypatch):
-    made = Runs(few=299)
-    monkeypatch.setattr(gpu, "_assign", made)
-    monkeypatch.setattr(gpu, "MOST_COARSE", 20)
-    return made
+    monkeypatch.setattr(coarse_duals, "MOST_ROWS", 20)
+    return Runs(few=299)
+
+
+REDUCE = Start(AssignmentStart.REDUCE)
 
 
 def test_a_long_search_begins_anew_from_coarse_duals(runs):
     random = np.random.default_rng(3)
     costs = gmatch.DenseCosts(squares(random.random((300, 2)), random.random((300, 2))))
-    found = gpu.assign(costs, Core(), Start(AssignmentStart.REDUCE), None)
+    found = coarse_duals.assign_in_time(costs, REDUCE, runs)
     # Coarse matrices have no search that is given up.
-    assert [rows for rows, _, _ in runs.calls] == [300, 19, 19, 75, 19, 19, 75, 300]
-    assert [most_levels for _, _, most_levels in runs.calls] == [300 // gpu.LONG, 0, 0, 0, 0, 0, 0, 0]
-    starts = [start for _, start, _ in runs.calls if start.v is not None]
-    assert [start.kind for start in starts] == [AssignmentStart.BIDS] * 3
-    assert [len(start.v) for start in starts] == [75, 75, 300]
-    assert found.counters["size"] == 300
-    assert found.counters["levels"] == 14
-
-
-def test_a_long_search_goes_on_if_few_rows_are_left(runs):
-    runs.phases = 1  # as many as rows are left
-    costs = gmatch.DenseCosts(squares(np.arange(300.0)[:, None], np.ones((300, 1))))
-    found = gpu.assign(costs, Core(), Start(AssignmentStart.REDUCE), None)
-    (_, _, limit), (_, start, most_levels) = runs.calls
-    assert (start.kind, limit, most_levels) == (AssignmentStart.GIVEN, 300 // gpu.LONG, 0)
-    assert len(start.row_match) == len(start.v) == 300
-    assert found.counters["size"] == 300
+    assert [rows for rows, _, _ in runs.calls] == [300, 19, 19, 75, 75, 300]
+    assert [most_levels for _, _, most_levels in runs.calls] == [300 // coarse_duals.LONG, 0, 0, 0, 0, 0]
+    assert [start.kind for _, start, _ in runs.calls] == 3 * [REDUCE.kind] + 3 * [AssignmentStart.BIDS]
+    assert [len(start.v) for _, start, _ in runs.calls[3:]] == [75, 75, 300]
+    assert found.counters == {
+        "size": 300,
+        "start_size": 6,
+        "levels": 14,
+        "levels_per_phase": [1, 6],
+        "trace": ["price", "search", "coarsen", "price", "search", "reprice"],
+        "threads": 1,
+        "code": "none",
+    }
 
 
 def test_a_short_search_is_the_only_one(runs):
     costs = gmatch.DenseCosts(squares(np.arange(299.0)[:, None], np.ones((299, 1))))
-    gpu.assign(costs, Core(), Start(AssignmentStart.REDUCE), None)
-    assert [rows for rows, _, _ in runs.calls] == [299]
+    found = coarse_duals.assign_in_time(costs, REDUCE, runs)
+    assert [(rows, most_levels) for rows, _, most_levels in runs.calls] == [(299, 299 // coarse_duals.LONG)]
+    assert found.counters["trace"] == ["price", "search", "reprice"]
 
 
 OTHERS = {
@@ -124,25 +128,69 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_costs_are_searched_to_the_end(runs, name):
     costs = OTHERS[name] if name == "a limit" else gmatch.DenseCosts(OTHERS[name])
-    gpu.assign(costs, Core(), Start(AssignmentStart.REDUCE), None)
+    coarse_duals.assign_in_time(costs, REDUCE, runs)
     assert [most_levels for _, _, most_levels in runs.calls] == [0]
 
 
-def test_ties_are_searched_in_the_matrix_first(runs):
-    costs = gmatch.DenseCosts(squares(np.arange(300.0)[:, None], np.ones((300, 1))))
-    gpu.assign(costs, TiedCore("tree"), Start(AssignmentStart.REDUCE), None)
-    assert [most_levels for _, _, most_levels in runs.calls] == [gpu.MOST_LEVELS]
+@pytest.mark.parametrize("given", [{"v": np.zeros(30)}, {"row_match": np.arange(30)}])
+def test_a_start_that_is_given_is_kept(runs, given):
+    start = REDUCE._replace(**given)
+    coarse_duals.assign_in_time(gmatch.DenseCosts(np.arange(900.0).reshape(30, 30)), start, runs)
+    assert [(kept, most_levels) for _, kept, most_levels in runs.calls] == [(start, 0)]
+
+
+def ring(number, seed=4):
+    """A cloud to a ring: prices of whole regions lie far apart."""
+    x, y = np.random.default_rng(seed).standard_normal((2, number, 2))
+    return squares(x, 3 * y / np.linalg.norm(y, axis=1)[:, None])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_threads_begin_anew(monkeypatch, dtype, maximize):
+    monkeypatch.setattr(coarse_duals, "MOST_ROWS", 100)
+    monkeypatch.setattr(coarse_duals, "LONG", 601)  # any search takes long
+    entries = (1e6 * ring(601)).astype(dtype) * dtype(-1 if maximize else 1)
+    found = gmatch.lap(entries, maximize=maximize, method="core", threads=2, certify=True)
+    trace = " ".join(found.stats["trace"])
+    assert trace.startswith("look price auction refine search coarsen price auction refine search reprice")
+    assert found.cost == pytest.approx(gmatch.lap(entries, maximize=maximize, threads=1).cost, rel=1e-12)
+
+
+def test_a_search_that_soon_ends_goes_on(monkeypatch):
+    """A search is given up after its levels, but not if it has had as many phases as there are free rows."""
+    monkeypatch.setattr(coarse_duals, "MOST_ROWS", 100)
+    runs, search = [], cpu._search
+
+    def noted(*arguments):
+        runs.append(search(*arguments))
+        return runs[-1]
+
+    monkeypatch.setattr(cpu, "_search", noted)
+    ends = set()
+    for seed in range(20):
+        monkeypatch.setattr(coarse_duals, "LONG", 300 // (1 + seed))  # a limit of 1 level and more
+        runs.clear()
+        gmatch.lap(ring(300, seed), method="core", threads=2)
+        counters = runs[0].counters
+        levels, free = np.cumsum(counters["levels_per_phase"]), 300 - counters["start_size"]
+        left = free - np.cumsum(counters["augmentations_per_phase"])
+        has_levels = levels >= 300 // coarse_duals.LONG
+        phases = np.arange(1, len(left) + 1)
+        if counters["trace"].count("search") > 1:
+            continue
+        is_given_up = has_levels & (left > phases)
+        assert is_given_up.tolist() == [False] * (len(left) - 1) + [counters["trace"][-1] == "coarsen"]
+        ends.add("given up" if is_given_up[-1] else "goes on" if (has_levels & (left > 0)).any() else "short")
+    assert ends >= {"given up", "goes on"}
 
 
 @pytest.mark.skipif(not GPU, reason="needs a GPU")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
 @pytest.mark.parametrize("maximize", [False, True])
 def test_a_gpu_begins_anew(monkeypatch, dtype, maximize):
-    monkeypatch.setattr(gpu, "LONG", 1000)  # any search takes long
-    random = np.random.default_rng(4)
-    x, y = random.standard_normal((2, 2501, 2))
-    y *= 3 / np.linalg.norm(y, axis=1)[:, None]
-    entries = (1e6 * squares(x, y)).astype(dtype) * dtype(-1 if maximize else 1)
+    monkeypatch.setattr(coarse_duals, "LONG", 1000)  # any search takes long
+    entries = (1e6 * ring(2501)).astype(dtype) * dtype(-1 if maximize else 1)
     found = gmatch.lap(entries, maximize=maximize, method="core", device="gpu", certify=True)
     assert found.stats["trace"].count("price") == 2
     assert found.cost == pytest.approx(gmatch.lap(entries, maximize=maximize).cost, rel=1e-12)

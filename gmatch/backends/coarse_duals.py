@@ -1,10 +1,10 @@
-"""Duals of a square matrix, from cheapest assignments of a coarse matrix: the means of near rows by near columns.
+"""Duals of a square matrix, from cheapest assignments of coarse matrices: the means of near rows by near columns.
 
 If the prices of whole regions are wrong, all free columns lie behind one tree, and a search finds one path in a phase.
 The means of SIZE rows by SIZE columns form a coarse matrix with 1/16 of the entries. Its duals are right except for
-about the width of a group. A search finds an extreme point of the optimal duals, since all tight pairs lead one way. So
-the coarse matrix is assigned twice: from its rows and from its columns. The mean of the two duals is optimal, too, and
-lies between them.
+about the width of a group. Coarser matrices are made in the same way. Each is assigned from the duals of the next
+coarser one. A search finds an extreme point of the optimal duals, since all tight pairs lead one way. So each matrix is
+assigned twice: from its rows and from its columns. The mean of the two duals is optimal, too, and lies between them.
 
 A matrix has no coordinates. But differences of two of its columns tell which rows are near each other.
 
@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..arrays import mover_to, namespace, to_host
+from ..arrays import beside, mover_to, namespace
+from ..types import number_type
+from .protocol import Assigned, AssignmentStart, Start, add_counters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ..problems.dense import DenseCosts
 
@@ -32,62 +34,141 @@ SIZE = 4
 WITNESSES, TRIES = 64, 4
 # Rows whose entries are added up at once.
 ROWS_AT_ONCE = 1 << 11
+# A search in a core takes long once its trees have 1 level for every LONG rows. An H200 takes 16 to 30 us for a level.
+# With LONG = 2 and 4 a ring takes 2.0 and 1.3 times as long, and other costs are level: benchmarks/log/core_gpu.md, "A
+# search of a core is given up earlier".
+LONG = 8
+# A matrix with at most this number of rows is assigned without coarse duals. 2,000 rows of a ring take 16 to 30 ms.
+MOST_ROWS = 1 << 11
+# Counters that do not add up.
+OF_LAST = "size", "start_size"
 
 
-def coarse_duals(costs: DenseCosts, assigned: Callable[[Any], tuple[Any, Any]]) -> Any:
+def assign_in_time(costs: DenseCosts, start: Start, run: Callable[[DenseCosts, Start, int], Assigned]) -> Assigned:
+    """Walks the plan of csrc/core/plan.cuh. If it ends with the step `coarsen`, walks it again, from coarse duals.
+
+    `run` walks it once, for costs, a start and the levels after which a search may be given up. 0 means never.
+    """
+    if not _has_coarse_duals(costs, start):
+        return run(costs, start, 0)
+    found = run(costs, start, len(costs.array) // LONG)
+    if found.counters["trace"][-1] != "coarsen":
+        return found
+
+    def assigned(means: Any, v: Any) -> tuple[Any, Any]:
+        coarse = costs.of_part(means, (costs.lowest, costs.highest))
+        both = run(coarse, _start_of(v), 0)
+        return both.u, both.v
+
+    with beside(costs.array):
+        again = run(costs, _start_of(coarse_duals(costs, assigned)), 0)
+    both = add_counters(found.counters, again.counters)
+    return again._replace(counters=again.counters | both | {name: again.counters[name] for name in OF_LAST})
+
+
+def _has_coarse_duals(costs: DenseCosts, start: Start) -> bool:
+    """Whether a search that takes long may begin anew from duals of a coarse matrix."""
+    rows, columns = costs.array.shape
+    is_free = start.v is None and start.row_match is None
+    return is_free and rows == columns > MOST_ROWS and not costs.forbids and costs.limit is None
+
+
+def _start_of(v: Any) -> Start:
+    return Start(AssignmentStart.REDUCE) if v is None else Start(AssignmentStart.BIDS, v=v)
+
+
+def coarse_duals(costs: DenseCosts, assigned: Callable[[Any, Any], tuple[Any, Any]]) -> Any:
     """Duals v of a square matrix that forbids no pair, for an auction to begin with. None of them is above zero.
 
     `assigned` returns the duals u and v of a cheapest assignment of a smaller square matrix with entries of this type.
+    It may begin with other duals v, or with none.
     """
-    number = costs.array.shape[0]
-    xp, to_device, random = namespace(costs.array), mover_to(costs.device), np.random.default_rng(0)
-    witnesses = to_device(random.choice(number, min(number, WITNESSES), replace=False))
-    parts = costs.array[:, witnesses], costs.array[witnesses].T
-    rows, columns = (order_of_groups(to_host(part).astype(np.float64), random) for part in parts)
-    means = _means(costs.array, to_device(rows), to_device(columns))
-    _, v = assigned(means)
-    other, _ = assigned(xp.ascontiguousarray(means.T))
-    # Duals stay optimal if one number is added to all v and subtracted from all u.
-    both = [duals - duals.max() for duals in (to_host(v).astype(np.float64), to_host(other).astype(np.float64))]
-    centred = sum(both) / 2
-    duals = np.empty(number)
-    duals[columns] = np.repeat(centred - centred.max(), SIZE)
-    return to_device(np.rint(duals).astype(costs.dual_type) if costs.dual_type is np.int64 else duals)
+    xp, matrices = namespace(costs.array), [costs.array]
+    orders = [_orders(costs)]
+    while len(matrices[-1]) > MOST_ROWS:
+        matrices.append(_means(matrices[-1], *orders[-1]))
+        # Groups that follow one another are near each other.
+        orders.append(2 * [xp.arange(len(matrices[-1]))])
+    u = v = None
+    for coarse, fine, (rows, columns) in zip(matrices[:0:-1], matrices[-2::-1], orders[-2::-1], strict=True):
+        by_rows = assigned(coarse, v)
+        by_columns = assigned(xp.ascontiguousarray(coarse.T), u)
+        both = zip(by_rows, reversed(by_columns), strict=True)
+        of_rows, of_columns = ((_from_zero(one) + _from_zero(other)) / 2 for one, other in both)
+        v = _beside(costs, fine, rows, of_rows)
+        u = _beside(costs, fine.T, columns, of_columns) if fine is not costs.array else None
+    return v
 
 
-def order_of_groups(known: Any, random: Any) -> Any:
-    """The numbers of rows, in groups of SIZE near rows. The last number is repeated to fill its group.
+def _from_zero(duals: Any) -> Any:
+    """Duals less the largest of them. They stay optimal if one number is added to all u and subtracted from all v."""
+    return duals.astype(np.float64) - duals.max()
 
-    The rows are halved again and again, each part by the difference of two columns of `known`.
+
+def _beside(costs: DenseCosts, entries: Any, rows: Any, u: Any) -> Any:
+    """Duals of columns beside the duals u of groups of rows: the least cost - u, with the mean cost of each group.
+
+    The mean of a group of columns that are not near each other is of no use. Such duals do without means of columns.
     """
-    number, witnesses = known.shape
-    known = np.ascontiguousarray(known.T).ravel()
-    order, first = np.arange(number), np.array([0])
-    while True:
-        sizes = np.diff(np.append(first, number))
-        halves = np.where(sizes > SIZE, -(-sizes // (2 * SIZE)) * SIZE, sizes)
-        if (halves == sizes).all():
-            return np.append(order, np.repeat(order[-1:], -number % SIZE))
-        best, widest = np.zeros(number), np.full(len(first), -1.0)
-        for pair in random.integers(witnesses, size=(TRIES, 2, len(first))):
-            one, other = (known[np.repeat(number * column, sizes) + order] for column in pair)
-            differences = one - other
-            low, high = (least.reduceat(differences, first) for least in (np.minimum, np.maximum))
-            # From 0 to less than 1, so that one sort keeps the parts apart.
-            scaled = (differences - np.repeat(low, sizes)) / np.repeat(1.001 * (high - low) + (high == low), sizes)
-            is_wider = high - low > widest
-            best = np.where(np.repeat(is_wider, sizes), scaled, best)
-            widest = np.where(is_wider, high - low, widest)
-        order = order[np.argsort(best + np.repeat(np.arange(len(first)), sizes))]
-        first = np.unique(np.append(first, (first + halves)[halves < sizes]))
+    xp, sign = namespace(entries), -1 if costs.maximize else 1
+    v = np.inf
+    for groups, sums in _sums_of_groups(entries, rows):
+        v = xp.minimum(v, (sums * (sign / SIZE) - u[groups, None]).min(axis=0))
+    v = _from_zero(v)
+    return (xp.rint(v) if costs.dual_type is np.int64 else v).astype(costs.dual_type)
+
+
+def _orders(costs: DenseCosts) -> Any:
+    """Orders of rows and of columns in which near ones follow each other."""
+    number, random = len(costs.array), np.random.default_rng(0)
+    witnesses = mover_to(costs.device)(random.choice(number, min(number, WITNESSES), replace=False))
+    known = costs.array[:, witnesses], costs.array[witnesses].T
+    return order_of_groups(namespace(costs.array).stack(known).astype(np.float64), costs.device)
+
+
+def order_of_groups(known: Any, device: Any) -> Any:
+    """Numbers of rows in an order in which the rows of each group are near each other, for several matrices.
+
+    `known` has the shape (matrices, rows, columns). Parts of the order are halved again and again, each by the
+    difference of two columns. All groups of SIZE rows, and of SIZE groups, are parts.
+    """
+    xp, to_device, (matrices, number, witnesses) = namespace(known), mover_to(device), known.shape
+    size = 1 << (number - 1).bit_length()
+    pairs = to_device(np.random.default_rng(1).integers(witnesses, size=(2, TRIES, matrices * size)))
+    # Numbers from `number` on stand for no rows. They stay last.
+    order = xp.arange(matrices * size).reshape(matrices, size) % size
+    while size > SIZE:
+        parts = order.reshape(-1, size)
+        count = len(parts)
+        matrix = xp.arange(count)[:, None] // (count // matrices)
+        entries = (known[matrix, xp.minimum(parts, number - 1), side[:, count : 2 * count, None]] for side in pairs)
+        differences = next(entries) - next(entries)
+        widest = (differences.max(axis=2) - differences.min(axis=2)).argmax(axis=0)
+        keys = xp.where(parts < number, differences[widest, xp.arange(count)], np.nan)
+        order = xp.take_along_axis(parts, keys.argsort(axis=1), axis=1)
+        size //= 2
+    return order.reshape(matrices, -1)[:, :number]
 
 
 def _means(entries: Any, rows: Any, columns: Any) -> Any:
     """The mean of each SIZE rows by SIZE columns, in the type of the entries, so that no other program is compiled."""
-    xp, made = namespace(entries), []
+    xp, made, columns = namespace(entries), [], _filled(columns)
+    for _, of_rows in _sums_of_groups(entries, rows):
+        means = sum(of_rows[:, columns[k::SIZE]] for k in range(SIZE)) / SIZE**2
+        made.append((means if number_type(entries.dtype).kind == "f" else xp.rint(means)).astype(entries.dtype))
+    return xp.concatenate(made)
+
+
+def _sums_of_groups(entries: Any, rows: Any) -> Iterator[tuple[slice, Any]]:
+    """Some groups of SIZE rows, and the sums of their entries in each column; then more groups."""
+    rows = _filled(rows)
     for begin in range(0, len(rows), ROWS_AT_ONCE):
         here = rows[begin : begin + ROWS_AT_ONCE]
-        of_rows = sum(entries[here[k::SIZE]].astype(np.float64) for k in range(SIZE))
-        means = sum(of_rows[:, columns[k::SIZE]] for k in range(SIZE)) / SIZE**2
-        made.append((means if entries.dtype.kind == "f" else xp.rint(means)).astype(entries.dtype))
-    return xp.concatenate(made)
+        groups = slice(begin // SIZE, (begin + len(here)) // SIZE)
+        yield groups, sum(entries[here[k::SIZE]].astype(np.float64) for k in range(SIZE))
+
+
+def _filled(order: Any) -> Any:
+    """An order whose last number is repeated to fill its group."""
+    xp = namespace(order)
+    return xp.append(order, xp.repeat(order[-1:], -len(order) % SIZE))

@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
     auto call = draw_call(random, draw_matrix<COSTS::Cost>(random, largest), STARTS, false, MOST_REPRICINGS + 2);
     const Noise workspace(random, core_workspace_size(dense_costs(call.matrix), call.team_columns()));
     CoreReport report{};
+    if (random() % 4 == 0) call.most_levels = 1 + random() % 8;
     auto task = call.task(workspace.data(), true);
     task.report = &report.counters;
     const auto spread = dual_spread(call.matrix);
@@ -18,10 +19,14 @@ int main(int argc, char** argv) {
       emulator::launch(call.launch, [&] { core_matrix_grid(costs, task, spread, arrivals); });
     }
     if (report.trace.size < 1 || report.trace.size > CoreTrace::ROOM) return std::string("a trace of no length that can be");
+    call.report = report.counters;
+    if (report.trace.ends_with(CoreStep::coarsen)) {
+      if (call.most_levels == 0 || call.report.levels < call.most_levels) return std::string("a search that was given up too soon");
+      return judge_part(call);
+    }
     if (!report.trace.ends_with(CoreStep::reprice) && !report.trace.ends_with(CoreStep::search_matrix)) {
       return std::string("launches that left the plan before its end");
     }
-    call.report = report.counters;
     return call.judge();
   });
 }
