@@ -76,7 +76,8 @@ class Runs:
             "levels_per_phase": [len(self.calls)],
             "trace": ["price", "search", "coarsen" if is_given_up else "reprice"],
             "threads": 1,
-            "code": "none",
+            "entries": np.full(rows, len(self.calls)),
+            "code": f"walk {len(self.calls)}",
         }
         return Assigned(found.row_ind, found.col_ind, found.u, found.v, counters)
 
@@ -99,6 +100,7 @@ def test_a_long_search_begins_anew_from_coarse_duals(runs):
     assert [most_levels for _, _, most_levels in runs.calls] == [300 // coarse_duals.LONG, 0, 0, 0, 0, 0]
     assert [start.kind for _, start, _ in runs.calls] == 3 * [REDUCE.kind] + 3 * [AssignmentStart.BIDS]
     assert [len(start.v) for _, start, _ in runs.calls[3:]] == [75, 75, 300]
+    assert found.counters.pop("entries").tolist() == [6] * 300
     assert found.counters == {
         "size": 300,
         "start_size": 6,
@@ -106,7 +108,7 @@ def test_a_long_search_begins_anew_from_coarse_duals(runs):
         "levels_per_phase": [1, 6],
         "trace": ["price", "search", "coarsen", "price", "search", "reprice"],
         "threads": 1,
-        "code": "none",
+        "code": "walk 6",
     }
 
 

@@ -40,8 +40,8 @@ ROWS_AT_ONCE = 1 << 11
 LONG = 8
 # A matrix with at most this number of rows is assigned without coarse duals. 2,000 rows of a ring take 16 to 30 ms.
 MOST_ROWS = 1 << 11
-# Counters that do not add up.
-OF_LAST = "size", "start_size"
+# What counters say of the last walk only.
+OF_LAST = "size", "start_size", "entries", "code"
 
 
 def assign_in_time(costs: DenseCosts, start: Start, run: Callable[[DenseCosts, Start, int], Assigned]) -> Assigned:
@@ -62,8 +62,8 @@ def assign_in_time(costs: DenseCosts, start: Start, run: Callable[[DenseCosts, S
 
     with beside(costs.array):
         again = run(costs, _start_of(coarse_duals(costs, assigned)), 0)
-    both = add_counters(found.counters, again.counters)
-    return again._replace(counters=again.counters | both | {name: again.counters[name] for name in OF_LAST})
+    of_last = {name: again.counters[name] for name in OF_LAST if name in again.counters}
+    return again._replace(counters=add_counters(found.counters, again.counters) | of_last)
 
 
 def _has_coarse_duals(costs: DenseCosts, start: Start) -> bool:
