@@ -17,9 +17,8 @@ def squares(x, y):
 
 @pytest.mark.parametrize("number", [1, 4, 5, 63, 256])
 def test_rows_of_a_group_are_near_each_other(number):
-    random = np.random.default_rng(number)
-    x = random.random((2, number))
-    orders = coarse_duals.order_of_groups((x[:, :, None] - random.random(16)) ** 2, "cpu")
+    x = np.random.default_rng(number).random((2, number))
+    orders = coarse_duals.orders_of_groups(np.stack([x, np.zeros((2, number))], axis=-1))
     for points, order in zip(x, orders, strict=True):
         assert sorted(order) == list(range(number))
         # Each group, and each group of groups, holds points that follow one another.
@@ -159,8 +158,8 @@ def test_threads_begin_anew(monkeypatch, dtype, maximize):
     assert found.cost == pytest.approx(gmatch.lap(entries, maximize=maximize, threads=1).cost, rel=1e-12)
 
 
-def test_a_search_that_soon_ends_goes_on(monkeypatch):
-    """A search is given up after its levels, but not if it has had as many phases as there are free rows."""
+def test_a_search_goes_on_unless_its_rest_takes_long(monkeypatch):
+    """The rest is taken to have a phase for each free row, with as many levels as the phases before had."""
     monkeypatch.setattr(coarse_duals, "MOST_ROWS", 100)
     runs, search = [], cpu._search
 
@@ -170,21 +169,23 @@ def test_a_search_that_soon_ends_goes_on(monkeypatch):
 
     monkeypatch.setattr(cpu, "_search", noted)
     ends = set()
-    for seed in range(20):
-        monkeypatch.setattr(coarse_duals, "LONG", 300 // (1 + seed))  # a limit of 1 level and more
+    for seed in range(24):
+        monkeypatch.setattr(coarse_duals, "LONG", 2 ** (seed % 6))
         runs.clear()
         gmatch.lap(ring(300, seed), method="core", threads=2)
         counters = runs[0].counters
-        levels, free = np.cumsum(counters["levels_per_phase"]), 300 - counters["start_size"]
-        left = free - np.cumsum(counters["augmentations_per_phase"])
-        has_levels = levels >= 300 // coarse_duals.LONG
-        phases = np.arange(1, len(left) + 1)
         if counters["trace"].count("search") > 1:
-            continue
-        is_given_up = has_levels & (left > phases)
-        assert is_given_up.tolist() == [False] * (len(left) - 1) + [counters["trace"][-1] == "coarsen"]
-        ends.add("given up" if is_given_up[-1] else "goes on" if (has_levels & (left > 0)).any() else "short")
-    assert ends >= {"given up", "goes on"}
+            continue  # phases of other searches follow
+        levels, found = (np.array(counters[f"{name}_per_phase"]).cumsum() for name in ("levels", "augmentations"))
+        free, phases = 300 - counters["start_size"] - found, np.arange(1, len(found) + 1)
+        takes_long = free * levels > 300 // coarse_duals.LONG * phases
+        is_given_up = counters["trace"][-1] == "coarsen"
+        assert takes_long.tolist() == [False] * (len(found) - 1) + [is_given_up]
+        if is_given_up:
+            ends.add("given up")
+        elif (free * levels > 300 // coarse_duals.LONG).any():
+            ends.add("phases count")
+    assert ends == {"given up", "phases count"}
 
 
 @pytest.mark.skipif(not GPU, reason="needs a GPU")

@@ -6,7 +6,8 @@ about the width of a group. Coarser matrices are made in the same way. Each is a
 coarser one. A search finds an extreme point of the optimal duals, since all tight pairs lead one way. So each matrix is
 assigned twice: from its rows and from its columns. The mean of the two duals is optimal, too, and lies between them.
 
-A matrix has no coordinates. But differences of two of its columns tell which rows are near each other.
+A matrix has no coordinates. But differences of two of its columns tell which rows are near each other. They are taken
+for coordinates.
 
 Merigot, "A multiscale approach to optimal transport", Computer Graphics Forum 30 (2011).
 """
@@ -29,15 +30,13 @@ if TYPE_CHECKING:
 # The rows, or columns, of a group. With 16, or without the assignment from the columns, searches take longer:
 # benchmarks/log/core_gpu.md, "Duals of a coarse matrix once a search takes long".
 SIZE = 4
-# WITNESSES columns tell which rows are near each other, and WITNESSES rows tell which columns are. A part is halved by
-# the difference of two witnesses. Of TRIES pairs of witnesses, the pair with the widest differences is taken.
-WITNESSES, TRIES = 64, 4
+# Differences of WITNESSES columns, two by two, are coordinates of the rows. Columns have coordinates in the same way.
+WITNESSES = 32
 # Rows whose entries are added up at once.
 ROWS_AT_ONCE = 1 << 11
-# A search in a core takes long once its trees have 1 level for every LONG rows. An H200 takes 16 to 30 us for a level.
-# With LONG = 2 and 4 a ring takes 2.0 and 1.3 times as long, and other costs are level: benchmarks/log/core_gpu.md, "A
-# search of a core is given up earlier".
-LONG = 8
+# A search of a core takes long if its trees will have another level for every LONG rows. To begin anew takes about as
+# long: benchmarks/log/core_gpu.md, "The restart is a step of the plan".
+LONG = 2
 # A matrix with at most this number of rows is assigned without coarse duals. 2,000 rows of a ring take 16 to 30 ms.
 MOST_ROWS = 1 << 11
 # What counters say of the last walk only.
@@ -47,7 +46,7 @@ OF_LAST = "size", "start_size", "entries", "code"
 def assign_in_time(costs: DenseCosts, start: Start, run: Callable[[DenseCosts, Start, int], Assigned]) -> Assigned:
     """Walks the plan of csrc/core/plan.cuh. If it ends with the step `coarsen`, walks it again, from coarse duals.
 
-    `run` walks it once, for costs, a start and the levels after which a search may be given up. 0 means never.
+    `run` walks it once, for costs, a start and the most levels that the rest of a search may have. 0 means any number.
     """
     if not _has_coarse_duals(costs, start):
         return run(costs, start, 0)
@@ -120,34 +119,33 @@ def _beside(costs: DenseCosts, entries: Any, rows: Any, u: Any) -> Any:
 
 def _orders(costs: DenseCosts) -> Any:
     """Orders of rows and of columns in which near ones follow each other."""
-    number, random = len(costs.array), np.random.default_rng(0)
-    witnesses = mover_to(costs.device)(random.choice(number, min(number, WITNESSES), replace=False))
+    random = np.random.default_rng(0).integers(len(costs.array), size=WITNESSES)
+    witnesses = mover_to(costs.device)(random)
     known = costs.array[:, witnesses], costs.array[witnesses].T
-    return order_of_groups(namespace(costs.array).stack(known).astype(np.float64), costs.device)
+    entries = namespace(costs.array).stack(known).astype(np.float64)
+    return orders_of_groups(entries[:, :, ::2] - entries[:, :, 1::2])
 
 
-def order_of_groups(known: Any, device: Any) -> Any:
-    """Numbers of rows in an order in which the rows of each group are near each other, for several matrices.
+def orders_of_groups(points: Any) -> Any:
+    """Numbers of the points of each cloud, in an order in which the points of each group are near each other.
 
-    `known` has the shape (matrices, rows, columns). Parts of the order are halved again and again, each by the
-    difference of two columns. All groups of SIZE rows, and of SIZE groups, are parts.
+    `points` has the shape (clouds, points, coordinates). Parts of an order are halved again and again, each by the
+    coordinate along which it is widest. Groups of SIZE, of twice that, and so on, are parts.
+    The last part may have fewer points.
     """
-    xp, to_device, (matrices, number, witnesses) = namespace(known), mover_to(device), known.shape
-    size = 1 << (number - 1).bit_length()
-    pairs = to_device(np.random.default_rng(1).integers(witnesses, size=(2, TRIES, matrices * size)))
-    # Numbers from `number` on stand for no rows. They stay last.
-    order = xp.arange(matrices * size).reshape(matrices, size) % size
-    while size > SIZE:
-        parts = order.reshape(-1, size)
-        count = len(parts)
-        matrix = xp.arange(count)[:, None] // (count // matrices)
-        entries = (known[matrix, xp.minimum(parts, number - 1), side[:, count : 2 * count, None]] for side in pairs)
-        differences = next(entries) - next(entries)
-        widest = (differences.max(axis=2) - differences.min(axis=2)).argmax(axis=0)
-        keys = xp.where(parts < number, differences[widest, xp.arange(count)], np.nan)
-        order = xp.take_along_axis(parts, keys.argsort(axis=1), axis=1)
-        size //= 2
-    return order.reshape(matrices, -1)[:, :number]
+    xp, (clouds, number, _) = namespace(points), points.shape
+    length = 1 << (number - 1).bit_length()
+    # Numbers from `number` on stand for no points. They stay last.
+    order = xp.arange(clouds * length).reshape(clouds, length) % length
+    while length > SIZE:
+        parts = order.reshape(-1, length)
+        cloud = xp.arange(len(parts))[:, None] * clouds // len(parts)
+        here = points[cloud, xp.minimum(parts, number - 1)]
+        widest = (here.max(axis=1) - here.min(axis=1)).argmax(axis=1)
+        keys = xp.take_along_axis(here, widest[:, None, None], axis=2)[:, :, 0]
+        order = xp.take_along_axis(parts, xp.where(parts < number, keys, np.nan).argsort(axis=1), axis=1)
+        length //= 2
+    return order.reshape(clouds, -1)[:, :number]
 
 
 def _means(entries: Any, rows: Any, columns: Any) -> Any:

@@ -21,7 +21,7 @@ int main(int argc, char** argv) {
     if (report.trace.size < 1 || report.trace.size > CoreTrace::ROOM) return std::string("a trace of no length that can be");
     call.report = report.counters;
     if (report.trace.ends_with(CoreStep::coarsen)) {
-      if (call.most_levels == 0 || call.report.levels < call.most_levels) return std::string("a search that was given up too soon");
+      if (call.most_levels == 0) return std::string("a search that was given up for nothing");
       return judge_part(call);
     }
     if (!report.trace.ends_with(CoreStep::reprice) && !report.trace.ends_with(CoreStep::search_matrix)) {

@@ -27,20 +27,14 @@ DEVICE_APART Team start_assignment(Team team, DenseCosts<Stored> costs, Assignme
 }
 
 // For run_phases. If every row is matched, the duals are the proof, and no further search is needed. After the `most_levels` of
-// its task a search leaves its free rows to another one, unless it will soon end: it needs about 1 phase for each free row, so it
-// goes on if it has had as many phases as there are free rows.
+// its task a search leaves its free rows to another one.
 template <class Dual>
 struct IsAtEnd {
   const AssignmentTask<Dual>& task;
 
-  DEVICE bool operator()(Vertex) const { return num_free() == 0 || is_given_up(); }
-  DEVICE bool is_given_up() const {
-    return task.most_levels > 0 && task.report->levels >= task.most_levels && num_free() > task.report->phases;
-  }
-
- private:
-  DEVICE Count num_free() const {
-    return task.matching.num_rows - task.report->start_size - task.progress->augmented;
+  DEVICE bool operator()(Vertex) const {
+    if (task.most_levels > 0 && task.report->levels >= task.most_levels) return true;
+    return task.report->start_size + task.progress->augmented == task.matching.num_rows;
   }
 };
 

@@ -210,7 +210,7 @@ class AssignmentByCore {
       if (step == CoreStep::search) {
         team = search_core(team, core_, from_duals_);
         facts.is_matched = task_.report->size == core_.num_rows;
-        facts.is_given_up = IsAtEnd<Dual>{from_duals_}.is_given_up();
+        facts.is_given_up = IsAtEndOrGivenUp<Dual>{from_duals_}.is_given_up();
         from_duals_.most_levels = 0;  // later searches mend what the first one has found
         ++facts.searches;
       }
