@@ -1,12 +1,16 @@
 """Duals of a coarse matrix, with which a core begins anew on a GPU after a search that took long."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from conftest import GPU
 
 import gmatch
+from gmatch import _native
 from gmatch.backends import coarse_duals, cpu
 from gmatch.backends.protocol import Assigned, AssignmentStart, Start
+from gmatch.methods import Core
 
 SIZE = coarse_duals.SIZE
 
@@ -158,34 +162,29 @@ def test_threads_begin_anew(monkeypatch, dtype, maximize):
     assert found.cost == pytest.approx(gmatch.lap(entries, maximize=maximize, threads=1).cost, rel=1e-12)
 
 
-def test_a_search_goes_on_unless_its_rest_takes_long(monkeypatch):
+def test_a_search_goes_on_unless_its_rest_takes_long():
     """The rest is taken to have a phase for each free row, with as many levels as the phases before had."""
-    monkeypatch.setattr(coarse_duals, "MOST_ROWS", 100)
-    runs, search = [], cpu._search
 
-    def noted(*arguments):
-        runs.append(search(*arguments))
-        return runs[-1]
+    def walk(costs, most_levels):
+        program = partial(_native.assign_by_core, costs.array, "float64", False, None)
+        return cpu._search(program, costs, Core(), REDUCE, (costs.dual_spread(), most_levels, 1)).counters
 
-    monkeypatch.setattr(cpu, "_search", noted)
-    ends = set()
-    for seed in range(24):
-        monkeypatch.setattr(coarse_duals, "LONG", 2 ** (seed % 6))
-        runs.clear()
-        gmatch.lap(ring(300, seed), method="core", threads=2)
-        counters = runs[0].counters
-        if counters["trace"].count("search") > 1:
-            continue  # phases of other searches follow
+    longest = set()
+    for seed in range(12):
+        costs = gmatch.DenseCosts(ring(300, seed))
+        counters = walk(costs, 0)
+        assert counters["trace"].count("search") == 1
         levels, found = (np.array(counters[f"{name}_per_phase"]).cumsum() for name in ("levels", "augmentations"))
-        free, phases = 300 - counters["start_size"] - found, np.arange(1, len(found) + 1)
-        takes_long = free * levels > 300 // coarse_duals.LONG * phases
-        is_given_up = counters["trace"][-1] == "coarsen"
-        assert takes_long.tolist() == [False] * (len(found) - 1) + [is_given_up]
-        if is_given_up:
-            ends.add("given up")
-        elif (free * levels > 300 // coarse_duals.LONG).any():
-            ends.add("phases count")
-    assert ends == {"given up", "phases count"}
+        phases = np.arange(1, len(found) + 1)
+        rest = (300 - counters["start_size"] - found) * levels / phases
+        most = max(rest)
+        assert "coarsen" not in walk(costs, int(np.ceil(most)))["trace"]
+        if most > 1:
+            given_up = walk(costs, int(np.ceil(most)) - 1)
+            assert given_up["trace"][-1] == "coarsen"
+            assert given_up["phases"] == 1 + rest.argmax()
+            longest.add(int(rest.argmax()))
+    assert len(longest) > 1  # phases count
 
 
 @pytest.mark.skipif(not GPU, reason="needs a GPU")
