@@ -3,8 +3,9 @@
 If the prices of whole regions are wrong, all free columns lie behind one tree, and a search finds one path in a phase.
 The means of SIZE rows by SIZE columns form a coarse matrix with 1/16 of the entries. Its duals are right except for
 about the width of a group. Coarser matrices are made in the same way. Each is assigned from the duals of the next
-coarser one. A search finds an extreme point of the optimal duals, since all tight pairs lead one way. So each matrix is
-assigned twice: from its rows and from its columns. The mean of the two duals is optimal, too, and lies between them.
+coarser one. A search finds an extreme point of the optimal duals, since all tight pairs lead one way. So the coarsest
+matrix is assigned twice: from its rows and from its columns. The mean of the two duals is optimal, too, and lies
+between them.
 
 A matrix has no coordinates. But differences of two of its columns tell which rows are near each other. They are taken
 for coordinates.
@@ -34,9 +35,10 @@ SIZE = 4
 WITNESSES = 32
 # Rows whose entries are added up at once.
 ROWS_AT_ONCE = 1 << 11
-# A search of a core takes long if its trees will have another level for every LONG rows. To begin anew takes about as
-# long: benchmarks/log/core_gpu.md, "The restart is a step of the plan".
-LONG = 2
+# A search of a core takes long if its trees will have another level for every LONG rows. With LONG = 1 and 2 rings, or
+# clusters, take up to 7 and 2 times as long: benchmarks/log/core_gpu.md, "The restart from coarse duals is a step of
+# the plan".
+LONG = 4
 # A matrix with at most this number of rows is assigned without coarse duals. 2,000 rows of a ring take 16 to 30 ms.
 MOST_ROWS = 1 << 11
 # What counters say of the last walk only.
@@ -88,15 +90,13 @@ def coarse_duals(costs: DenseCosts, assigned: Callable[[Any, Any], tuple[Any, An
         matrices.append(_means(matrices[-1], *orders[-1]))
         # Groups that follow one another are near each other.
         orders.append(2 * [xp.arange(len(matrices[-1]))])
-    u = v = None
-    for coarse, fine, (rows, columns) in zip(matrices[:0:-1], matrices[-2::-1], orders[-2::-1], strict=True):
-        by_rows = assigned(coarse, v)
-        by_columns = assigned(xp.ascontiguousarray(coarse.T), u)
-        both = zip(by_rows, reversed(by_columns), strict=True)
-        of_rows, of_columns = ((_from_zero(one) + _from_zero(other)) / 2 for one, other in both)
-        v = _beside(costs, fine, rows, of_rows)
-        u = _beside(costs, fine.T, columns, of_columns) if fine is not costs.array else None
-    return v
+    *finer, coarsest = matrices
+    one, _ = assigned(coarsest, None)
+    _, other = assigned(xp.ascontiguousarray(coarsest.T), None)
+    u = (_from_zero(one) + _from_zero(other)) / 2
+    for matrix, (rows, _) in zip(finer[:0:-1], orders[-2:0:-1], strict=True):
+        u, _ = assigned(matrix, _beside(costs, matrix, rows, u))
+    return _beside(costs, costs.array, orders[0][0], u)
 
 
 def _from_zero(duals: Any) -> Any:
