@@ -1,4 +1,4 @@
-"""Duals of a coarse matrix, with which a core begins anew on a GPU after a search that took long."""
+"""Duals of a coarse matrix, with which a core begins anew if the rest of its search would take long."""
 
 from functools import partial
 

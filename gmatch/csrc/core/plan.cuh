@@ -20,7 +20,7 @@ struct CoreFacts {
   CoreStep last;     // the step that was taken; `sample` before the first
   bool is_fresh;     // no pairs are given, nor found by a look: an auction may pair rows before the first search
   bool is_matched;   // the last search matched all rows
-  bool is_given_up;  // the last search took long, and would have taken as long again
+  bool is_given_up;  // the rest of the last search would take long
   bool is_new;       // the core has gained entries since the search before
   int searches, widenings;
   int pricings;      // how many times all rows were priced
