@@ -8,9 +8,9 @@ from conftest import GPU
 
 import gmatch
 from gmatch import _native
-from gmatch.backends import coarse_duals, cpu
+from gmatch.backends import coarse_duals, cpu, gpu
 from gmatch.backends.protocol import Assigned, AssignmentStart, Start
-from gmatch.methods import Core
+from gmatch.methods import Core, TiedCore
 
 SIZE = coarse_duals.SIZE
 
@@ -119,6 +119,14 @@ def test_a_short_search_is_the_only_one(runs):
     found = coarse_duals.assign_in_time(costs, REDUCE, runs)
     assert [(rows, most_levels) for rows, _, most_levels in runs.calls] == [(299, 299 // coarse_duals.LONG)]
     assert found.counters["trace"] == ["price", "search", "reprice"]
+
+
+def test_a_gpu_gives_a_core_up_and_searches_ties_in_the_matrix_first(monkeypatch, runs):
+    monkeypatch.setattr(gpu, "_assign", lambda costs, method, start, levels=0: runs(costs, start, levels))
+    costs = gmatch.DenseCosts(squares(np.arange(299.0)[:, None], np.ones((299, 1))))
+    for method in (Core(), TiedCore("tree")):
+        gpu.assign(costs, method, REDUCE, None)
+    assert [most_levels for _, _, most_levels in runs.calls] == [299 // coarse_duals.LONG, gpu.MOST_LEVELS]
 
 
 OTHERS = {
