@@ -147,6 +147,7 @@ def assign_by_core(
     start: int,
     has_duals: bool,
     spread: int | float,
+    most_levels: int,
     threads: int,
 ) -> tuple[int, ...]: ...
 def assign_by_search(

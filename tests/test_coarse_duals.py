@@ -1,11 +1,14 @@
-"""Duals of a coarse matrix, with which a core begins anew on a GPU after a search that took long."""
+"""Duals of a coarse matrix, with which a core begins anew if the rest of its search would take long."""
+
+from functools import partial
 
 import numpy as np
 import pytest
 from conftest import GPU
 
 import gmatch
-from gmatch.backends import coarse_duals, gpu
+from gmatch import _native
+from gmatch.backends import coarse_duals, cpu, gpu
 from gmatch.backends.protocol import Assigned, AssignmentStart, Start
 from gmatch.methods import Core, TiedCore
 
@@ -18,99 +21,112 @@ def squares(x, y):
 
 @pytest.mark.parametrize("number", [1, 4, 5, 63, 256])
 def test_rows_of_a_group_are_near_each_other(number):
-    random = np.random.default_rng(number)
-    x = random.random(number)
-    order = coarse_duals.order_of_groups((x[:, None] - random.random(16)) ** 2, random)
-    assert len(order) == -(-number // SIZE) * SIZE
-    assert sorted(set(order)) == list(range(number))
-    groups = x[order].reshape(-1, SIZE)
-    # Each group holds points that follow one another.
-    assert sum(np.ptp(groups, axis=1)) <= 1
+    x = np.random.default_rng(number).random((2, number))
+    orders = coarse_duals.orders_of_groups(np.stack([x, np.zeros((2, number))], axis=-1))
+    for points, order in zip(x, orders, strict=True):
+        assert sorted(order) == list(range(number))
+        # Each group, and each group of groups, holds points that follow one another.
+        for size in (SIZE, SIZE**2):
+            groups = points[order[: number // size * size]].reshape(-1, size)
+            assert sum(np.ptp(groups, axis=1)) <= 1
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32])
 @pytest.mark.parametrize("maximize", [False, True])
-def test_coarse_duals_are_better_than_none(dtype, maximize):
+def test_coarse_duals_are_better_than_none(monkeypatch, dtype, maximize):
+    monkeypatch.setattr(coarse_duals, "MOST_ROWS", 40)
     random = np.random.default_rng(1)
     sign = -1 if maximize else 1  # the duals belong to the minimisation form
     x, y = random.random((509, 2)), random.random((509, 2)) ** 2
     entries = (sign * 1e6 * squares(x, y)).astype(dtype)
     costs = gmatch.DenseCosts(entries, maximize=maximize)
+    given = []
 
-    def assigned(matrix):
+    def gap(entries, duals):
+        minimised = sign * entries.astype(np.float64)
+        best = abs(gmatch.lap(entries, maximize=maximize).cost)
+        return best - (minimised - duals).min(axis=1).sum() - duals.sum()
+
+    def assigned(matrix, v):
+        given.append((len(matrix), None if v is None else gap(matrix, v) / gap(matrix, np.zeros(len(matrix)))))
         found = gmatch.lap(matrix, maximize=maximize, threads=1)
         return found.u, found.v
 
     v = coarse_duals.coarse_duals(costs, assigned)
     assert v.dtype == costs.dual_type
     assert v.max() <= 0
-    minimised = sign * entries.astype(np.float64)
-    best = abs(gmatch.lap(costs).cost)
-
-    def gap(duals):
-        return best - (minimised - duals).min(axis=1).sum() - duals.sum()
-
-    assert gap(v) < gap(np.zeros(509)) / 2
+    assert gap(entries, v) < gap(entries, np.zeros(509)) / 8
+    assert [rows for rows, _ in given] == [32, 32, 128]
+    assert given[-1][1] < 1 / 3  # duals of the coarser matrix are near those of the finer one
 
 
 class Runs:
-    """`_assign`, by a host. A search with a limit leaves one row free if the matrix has more than `few` rows."""
+    """`assign_core`, by a host. A search that may be given up is, if the matrix has more than `few` rows."""
 
     def __init__(self, few):
-        self.few, self.calls, self.phases = few, [], 0
+        self.few, self.calls = few, []
 
-    def __call__(self, costs, method, start, most_levels=0):
-        rows = costs.array.shape[0]
+    def __call__(self, costs, start, most_levels):
+        rows = len(costs.array)
         self.calls.append((rows, start, most_levels))
-        found = gmatch.lap(np.where(np.isfinite(costs.array), costs.array, 1e6))
-        stops = rows > self.few and most_levels > 0
+        found = gmatch.lap(np.where(np.isfinite(costs.array), costs.array, 1e6), threads=1)
+        is_given_up = rows > self.few and most_levels > 0
         counters = {
-            "size": rows - stops,
-            "start_size": 0,
+            "size": rows - is_given_up,
+            "start_size": len(self.calls),
             "levels": 7,
-            "phases": self.phases,
-            "trace": ["price"],
+            "levels_per_phase": [len(self.calls)],
+            "trace": ["price", "search", "coarsen" if is_given_up else "reprice"],
             "threads": 1,
+            "entries": np.full(rows, len(self.calls)),
+            "code": f"walk {len(self.calls)}",
         }
         return Assigned(found.row_ind, found.col_ind, found.u, found.v, counters)
 
 
 @pytest.fixture
 def runs(monkeypatch):
-    made = Runs(few=299)
-    monkeypatch.setattr(gpu, "_assign", made)
-    monkeypatch.setattr(gpu, "MOST_COARSE", 20)
-    return made
+    monkeypatch.setattr(coarse_duals, "MOST_ROWS", 20)
+    return Runs(few=299)
+
+
+REDUCE = Start(AssignmentStart.REDUCE)
 
 
 def test_a_long_search_begins_anew_from_coarse_duals(runs):
     random = np.random.default_rng(3)
     costs = gmatch.DenseCosts(squares(random.random((300, 2)), random.random((300, 2))))
-    found = gpu.assign(costs, Core(), Start(AssignmentStart.REDUCE), None)
+    found = coarse_duals.assign_in_time(costs, REDUCE, runs)
     # Coarse matrices have no search that is given up.
-    assert [rows for rows, _, _ in runs.calls] == [300, 19, 19, 75, 19, 19, 75, 300]
-    assert [most_levels for _, _, most_levels in runs.calls] == [300 // gpu.LONG, 0, 0, 0, 0, 0, 0, 0]
-    starts = [start for _, start, _ in runs.calls if start.v is not None]
-    assert [start.kind for start in starts] == [AssignmentStart.BIDS] * 3
-    assert [len(start.v) for start in starts] == [75, 75, 300]
-    assert found.counters["size"] == 300
-    assert found.counters["levels"] == 14
-
-
-def test_a_long_search_goes_on_if_few_rows_are_left(runs):
-    runs.phases = 1  # as many as rows are left
-    costs = gmatch.DenseCosts(squares(np.arange(300.0)[:, None], np.ones((300, 1))))
-    found = gpu.assign(costs, Core(), Start(AssignmentStart.REDUCE), None)
-    (_, _, limit), (_, start, most_levels) = runs.calls
-    assert (start.kind, limit, most_levels) == (AssignmentStart.GIVEN, 300 // gpu.LONG, 0)
-    assert len(start.row_match) == len(start.v) == 300
-    assert found.counters["size"] == 300
+    assert [rows for rows, _, _ in runs.calls] == [300, 19, 19, 75, 300]
+    assert [most_levels for _, _, most_levels in runs.calls] == [300 // coarse_duals.LONG, 0, 0, 0, 0]
+    assert [start.kind for _, start, _ in runs.calls] == 3 * [REDUCE.kind] + 2 * [AssignmentStart.BIDS]
+    assert [len(start.v) for _, start, _ in runs.calls[3:]] == [75, 300]
+    assert found.counters.pop("entries").tolist() == [5] * 300
+    assert found.counters == {
+        "size": 300,
+        "start_size": 5,
+        "levels": 14,
+        "levels_per_phase": [1, 5],
+        "trace": ["price", "search", "coarsen", "price", "search", "reprice"],
+        "threads": 1,
+        "code": "walk 5",
+    }
 
 
 def test_a_short_search_is_the_only_one(runs):
     costs = gmatch.DenseCosts(squares(np.arange(299.0)[:, None], np.ones((299, 1))))
-    gpu.assign(costs, Core(), Start(AssignmentStart.REDUCE), None)
-    assert [rows for rows, _, _ in runs.calls] == [299]
+    found = coarse_duals.assign_in_time(costs, REDUCE, runs)
+    assert [(rows, most_levels) for rows, _, most_levels in runs.calls] == [(299, 299 // coarse_duals.LONG)]
+    assert found.counters["trace"] == ["price", "search", "reprice"]
+
+
+def test_a_gpu_gives_a_core_up_and_searches_ties_in_the_matrix_first(monkeypatch, runs):
+    monkeypatch.setattr(gpu, "_assign", lambda costs, method, start, levels=0: runs(costs, start, levels))
+    costs = gmatch.DenseCosts(squares(np.arange(299.0)[:, None], np.ones((299, 1))))
+    for method in (Core(), TiedCore("tree")):
+        gpu.assign(costs, method, REDUCE, None)
+    assert [most_levels for _, _, most_levels in runs.calls] == [299 // coarse_duals.LONG, gpu.MOST_LEVELS]
 
 
 OTHERS = {
@@ -124,25 +140,66 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_costs_are_searched_to_the_end(runs, name):
     costs = OTHERS[name] if name == "a limit" else gmatch.DenseCosts(OTHERS[name])
-    gpu.assign(costs, Core(), Start(AssignmentStart.REDUCE), None)
+    coarse_duals.assign_in_time(costs, REDUCE, runs)
     assert [most_levels for _, _, most_levels in runs.calls] == [0]
 
 
-def test_ties_are_searched_in_the_matrix_first(runs):
-    costs = gmatch.DenseCosts(squares(np.arange(300.0)[:, None], np.ones((300, 1))))
-    gpu.assign(costs, TiedCore("tree"), Start(AssignmentStart.REDUCE), None)
-    assert [most_levels for _, _, most_levels in runs.calls] == [gpu.MOST_LEVELS]
+@pytest.mark.parametrize("given", [{"v": np.zeros(30)}, {"row_match": np.arange(30)}])
+def test_a_start_that_is_given_is_kept(runs, given):
+    start = REDUCE._replace(**given)
+    coarse_duals.assign_in_time(gmatch.DenseCosts(np.arange(900.0).reshape(30, 30)), start, runs)
+    assert [(kept, most_levels) for _, kept, most_levels in runs.calls] == [(start, 0)]
+
+
+def ring(number, seed=4):
+    """A cloud to a ring: prices of whole regions lie far apart."""
+    x, y = np.random.default_rng(seed).standard_normal((2, number, 2))
+    return squares(x, 3 * y / np.linalg.norm(y, axis=1)[:, None])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_threads_begin_anew(monkeypatch, dtype, maximize):
+    monkeypatch.setattr(coarse_duals, "MOST_ROWS", 100)
+    monkeypatch.setattr(coarse_duals, "LONG", 601)  # any search takes long
+    entries = (1e6 * ring(601)).astype(dtype) * dtype(-1 if maximize else 1)
+    found = gmatch.lap(entries, maximize=maximize, method="core", threads=2, certify=True)
+    trace = " ".join(found.stats["trace"])
+    assert trace.startswith("look price auction refine search coarsen price auction refine search reprice")
+    assert found.cost == pytest.approx(gmatch.lap(entries, maximize=maximize, threads=1).cost, rel=1e-12)
+
+
+def test_a_search_goes_on_unless_its_rest_takes_long():
+    """The rest is taken to have a phase for each free row, with as many levels as the phases before had."""
+
+    def walk(costs, most_levels):
+        program = partial(_native.assign_by_core, costs.array, "float64", False, None)
+        return cpu._search(program, costs, Core(), REDUCE, (costs.dual_spread(), most_levels, 1)).counters
+
+    longest = set()
+    for seed in range(12):
+        costs = gmatch.DenseCosts(ring(300, seed))
+        counters = walk(costs, 0)
+        assert counters["trace"].count("search") == 1
+        levels, found = (np.array(counters[f"{name}_per_phase"]).cumsum() for name in ("levels", "augmentations"))
+        phases = np.arange(1, len(found) + 1)
+        rest = (300 - counters["start_size"] - found) * levels / phases
+        most = max(rest)
+        assert "coarsen" not in walk(costs, int(np.ceil(most)))["trace"]
+        if most > 1:
+            given_up = walk(costs, int(np.ceil(most)) - 1)
+            assert given_up["trace"][-1] == "coarsen"
+            assert given_up["phases"] == 1 + rest.argmax()
+            longest.add(int(rest.argmax()))
+    assert len(longest) > 1  # phases count
 
 
 @pytest.mark.skipif(not GPU, reason="needs a GPU")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
 @pytest.mark.parametrize("maximize", [False, True])
 def test_a_gpu_begins_anew(monkeypatch, dtype, maximize):
-    monkeypatch.setattr(gpu, "LONG", 1000)  # any search takes long
-    random = np.random.default_rng(4)
-    x, y = random.standard_normal((2, 2501, 2))
-    y *= 3 / np.linalg.norm(y, axis=1)[:, None]
-    entries = (1e6 * squares(x, y)).astype(dtype) * dtype(-1 if maximize else 1)
+    monkeypatch.setattr(coarse_duals, "LONG", 1000)  # any search takes long
+    entries = (1e6 * ring(2501)).astype(dtype) * dtype(-1 if maximize else 1)
     found = gmatch.lap(entries, maximize=maximize, method="core", device="gpu", certify=True)
     assert found.stats["trace"].count("price") == 2
     assert found.cost == pytest.approx(gmatch.lap(entries, maximize=maximize).cost, rel=1e-12)

@@ -364,6 +364,7 @@ def report_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) ->
         start,
         False,
         spread,
+        0,
         threads,
     )
     assert len(report) == launch.CORE_REPORT_SIZE
@@ -447,6 +448,7 @@ def test_the_plan_of_one_device() -> None:
     assert (next_step("auction"), next_step("refine")) == ("refine", "search")
     assert next_step("search", is_new=1, is_matched=1, searches=1) == "reprice"
     assert next_step("search", is_new=1, searches=1) == "bound"
+    assert (next_step("search", is_new=1, is_given_up=1), next_step("coarsen")) == ("coarsen", "price")
     assert next_step("reprice", found=1, searches=15) == "search"
     assert next_step("reprice", found=1, searches=16) == "bound"
     assert next_step("reprice", searches=16) == "done"

@@ -29,6 +29,7 @@ from ..methods import (
 )
 from ..result import ExactDuals, Tier
 from ..types import stored_as
+from .coarse_duals import assign_in_time
 from .protocol import Assigned, AssignedBatch, AssignmentStart, Cover, Matched, Start, Vectors
 
 if TYPE_CHECKING:
@@ -243,8 +244,12 @@ def _assign_core(costs: DenseCosts, method: Core, start: Start, threads: int | N
     team_size = thread_count(threads, 1)
     if team_size == 1:
         return _assign_serial_core(costs, method, start, threads)
-    program = partial(_native.assign_by_core, *_arguments(costs))
-    return _search(program, costs, method, start, (costs.dual_spread(), team_size))
+
+    def run(costs: DenseCosts, start: Start, most_levels: int) -> Assigned:
+        program = partial(_native.assign_by_core, *_arguments(costs))
+        return _search(program, costs, method, start, (costs.dual_spread(), most_levels, team_size))
+
+    return assign_in_time(costs, start, run)
 
 
 def _assign_by_slacks(costs: DenseCosts, method: Munkres, start: Start, threads: int | None) -> Assigned:

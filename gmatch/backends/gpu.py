@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .. import _native, cuda
-from ..arrays import beside
 from ..devices.gpu import csr_edges, entries_of_pairs, lanes_for, strides_of
 from ..errors import InvalidInput
 from ..layouts import Layout, words_of
@@ -39,7 +38,7 @@ from ..programs.entry_points import (
 )
 from ..programs.launch import CORE_REPORT_SIZE, REPORT_SIZE, SIZE, Launch, Vectors, Words, first_layout, on_host
 from . import few_pairs_gpu
-from .coarse_duals import coarse_duals
+from .coarse_duals import assign_in_time
 from .cpu import counters_by_name, counters_of, counters_of_assignment
 from .protocol import Assigned, AssignedBatch, AssignmentStart, Matched, Start, add_counters
 
@@ -72,12 +71,6 @@ WIDE_BLOCKS_FROM = 1 << 26
 # ties that takes long leaves them to a core".
 MOST_LEVELS = 256
 MANY_LEVELS = "ties: a search in the matrix took many levels, so a core took over"
-# A search in a core takes long once its trees have 1 level for every LONG rows. An H200 takes 16 to 30 us for a level.
-# With LONG = 2 and 4 a ring takes 2.0 and 1.3 times as long, and other costs are level: benchmarks/log/core_gpu.md, "A
-# search of a core is given up earlier".
-LONG = 8
-# A matrix with at most this number of rows is assigned without coarse duals. 2,000 rows of a ring take 16 to 30 ms.
-MOST_COARSE = 1 << 11
 REDUCED = Start(AssignmentStart.REDUCE)
 # Most threads of a block that solves a problem of a batch by shortest paths: two such blocks have the registers of a
 # multiprocessor. A thread has one column, unless there are more columns than threads. With two, 64 to 300 columns take
@@ -151,8 +144,9 @@ def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: i
             return _assign_few_pairs(costs)
         method = Core() if costs.fits_core else Tree()  # a copy, such as costs of one tier
     if not isinstance(method, TiedCore):
-        is_timed = isinstance(method, Core) and _has_coarse_duals(costs, start)
-        return _assign_in_time(costs, method, start) if is_timed else _assign(costs, method, start)
+        if isinstance(method, Core):
+            return assign_in_time(costs, start, lambda costs, start, levels: _assign(costs, method, start, levels))
+        return _assign(costs, method, start)
     found = _assign(costs, method.search, start, MOST_LEVELS)
     counted = found.counters
     if counted["size"] == min(costs.shape) or counted["levels"] < MOST_LEVELS:
@@ -176,48 +170,6 @@ def _assign_few_pairs(costs: DenseCosts) -> Assigned:
         halves = halves._replace(found=halves.found._replace(counters=counters))
     entries = entries_of_pairs(costs.array, halves.found.row_match, costs.array.device.id)
     return halves.found._replace(counters=halves.found.counters | {"entries": entries})
-
-
-def _has_coarse_duals(costs: DenseCosts, start: Start) -> bool:
-    """Whether a search that takes long may begin anew from duals of a coarse matrix."""
-    rows, columns = costs.array.shape
-    is_free = start.v is None and start.row_match is None
-    return is_free and rows == columns > MOST_COARSE and not costs.forbids and costs.limit is None
-
-
-def _assign_in_time(costs: DenseCosts, method: AssignmentMethod, start: Start) -> Assigned:
-    """Runs a core. If its search takes long, and will take as long again, a core begins anew from coarse duals.
-
-    A search needs about 1 phase for each free row. It goes on if it has had as many phases as there are free rows.
-    """
-    rows = costs.array.shape[0]
-    found = _assign(costs, method, start, rows // LONG)
-    left = rows - found.counters["size"]
-    if left == 0:
-        return found
-    if left > found.counters["phases"]:
-        again = _assign_from_coarse(costs, method)
-    else:
-        again = _assign(costs, method, Start(AssignmentStart.GIVEN, found.row_match, found.v))
-    both = add_counters(again.counters, found.counters)
-    return again._replace(counters=both | {name: again.counters[name] for name in ("size", "start_size")})
-
-
-def _assign_from_coarse(costs: DenseCosts, method: AssignmentMethod) -> Assigned:
-    """Runs a core whose auction begins with duals of a coarse matrix.
-
-    The coarse matrix is solved in this way, too, if it has more than MOST_COARSE rows.
-    """
-
-    def assigned(matrix: Any) -> tuple[Any, Any]:
-        coarse = DenseCosts(matrix, maximize=costs.maximize)
-        is_small = len(matrix) <= MOST_COARSE
-        found = _assign(coarse, method, REDUCED) if is_small else _assign_from_coarse(coarse, method)
-        return (found.v, found.u) if coarse.transposed else (found.u, found.v)
-
-    with beside(costs.array):
-        v = coarse_duals(costs, assigned)
-    return _assign(costs, method, Start(AssignmentStart.BIDS, v=v))
 
 
 def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_levels: int = 0) -> Assigned:
@@ -250,8 +202,7 @@ def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_leve
             report, journal = launch.read()
             known = journal if method.one_launch else NO_JOURNAL
             counters = counters_of_assignment(report, known, team, blocks * block_size)
-            is_stopped = 0 < most_levels <= counters["levels"] and counters["size"] < rows
-            if is_stopped or counters.get("trace", ["done"])[-1] != "bound":
+            if counters.get("trace", ["done"])[-1] != "bound":
                 break
     return Assigned(row_match, col_match, u, v, counters | {"entries": entries, "code": kernel.origin})
 

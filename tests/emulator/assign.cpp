@@ -14,18 +14,6 @@ static bool was_left(const Call<Cost>& call) {
   return call.most_levels > 0 && call.report.levels >= call.most_levels && call.report.size < call.matrix.rows;
 }
 
-// A search that leaves free rows: the pairs that it has found are allowed ones, and no two share a column.
-static std::string judge_part(const Call<Cost>& call) {
-  Vertex pairs = 0;
-  for (Vertex row = 0; row < call.matrix.rows; ++row) {
-    const Vertex column = call.answer.row_match[row];
-    if (column == NONE) continue;
-    ++pairs;
-    if (!call.matrix.is_allowed(row, column) || call.answer.col_match[column] != row) return "a pair that is none";
-  }
-  return pairs == call.report.size ? "" : "another number of pairs than the report says";
-}
-
 int main(int argc, char** argv) {
   return fuzz(argc, argv, 100, [](Random& random) -> std::string {
     constexpr int STARTS = 5, LARGEST = 40;

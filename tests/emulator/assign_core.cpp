@@ -18,10 +18,13 @@ std::string judge_call(Random& random, Call<Cost>& call) {
     emulator::launch(call.launch, [&] { core_matrix_grid(costs, task, spread, arrivals); });
   }
   if (report.trace.size < 1 || report.trace.size > CoreTrace::ROOM) return "a trace of no length that can be";
+  call.report = report.counters;
+  if (report.trace.ends_with(CoreStep::coarsen)) {
+    return call.most_levels == 0 ? "a search that was given up for nothing" : judge_part(call);
+  }
   if (!report.trace.ends_with(CoreStep::reprice) && !report.trace.ends_with(CoreStep::search_matrix)) {
     return "launches that left the plan before its end";
   }
-  call.report = report.counters;
   return call.judge();
 }
 
@@ -29,6 +32,7 @@ std::string judge_any(Random& random) {
   constexpr int STARTS = 5;
   const int largest = random() % 3 == 0 ? 240 : 40;  // a row of the core has no room for 240 columns
   auto call = draw_call(random, draw_matrix<Cost>(random, largest), STARTS, false, MOST_REPRICINGS + 2);
+  if (random() % 4 == 0) call.most_levels = 1 + random() % 8;
   return judge_call(random, call);
 }
 

@@ -57,6 +57,19 @@ void draw_pairs(Random& random, const Matrix<Cost>& matrix, std::vector<Vertex>&
   }
 }
 
+// A search that leaves free rows: the pairs that it has found are allowed ones, and no two share a column.
+template <class Cost>
+std::string judge_part(const Call<Cost>& call) {
+  Vertex pairs = 0;
+  for (Vertex row = 0; row < call.matrix.rows; ++row) {
+    const Vertex column = call.answer.row_match[row];
+    if (column == NONE) continue;
+    ++pairs;
+    if (!call.matrix.is_allowed(row, column) || call.answer.col_match[column] != row) return "a pair that is none";
+  }
+  return pairs == call.report.size ? "" : "another number of pairs than the report says";
+}
+
 // Duals between 0 and minus the spread: anywhere, or near one end.
 template <class Dual>
 void draw_duals(Random& random, Dual spread, std::vector<Dual>& v) {

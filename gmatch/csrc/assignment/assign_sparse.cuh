@@ -13,6 +13,24 @@ constexpr int LAST_EPSILON_ALONE = -29;
 // long as they are worth".
 constexpr Vertex MOST_TIMES = 16;
 
+// For run_phases. A search is at its end if every row is matched. It is given up if its rest will take more than the
+// `most_levels` of its task. The rest has about 1 phase for each free row, with as many levels as the phases had so far.
+template <class Dual>
+struct IsAtEndOrGivenUp {
+  const AssignmentTask<Dual>& task;
+
+  DEVICE bool operator()(Vertex) const { return num_free() == 0 || is_given_up(); }
+  DEVICE bool is_given_up() const {
+    const Report& report = *task.report;
+    return task.most_levels > 0 && num_free() * report.levels > task.most_levels * report.phases;
+  }
+
+ private:
+  DEVICE Count num_free() const {
+    return task.matching.num_rows - task.report->start_size - task.progress->augmented;
+  }
+};
+
 template <class Team, class Costs>
 DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<typename Costs::Dual>& task) {
   const Matching& matching = task.matching;
@@ -39,7 +57,7 @@ DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<t
   if (team.rank() == 0) report.start_ns += lap(team, now);
   steps.end();
 
-  run_phases(steps, forest, edges, false, task.journal, report, IsAtEnd<typename Costs::Dual>{task});
+  run_phases(steps, forest, edges, false, task.journal, report, IsAtEndOrGivenUp<typename Costs::Dual>{task});
 
   team.add_all(&report.edges_inspected, edges.distances.entries_read);
   team.add_all(&report.rows_scanned, edges.distances.rows_scanned);

@@ -30,7 +30,8 @@ struct AssignmentTask {
   AssignmentStart start;
   bool has_duals;
   bool many_paths;
-  Count most_levels;   // the search ends with the phase that reaches them, and leaves its free rows; 0: it goes on to the end
+  Count most_levels;   // 0: the search goes on to the end. Otherwise it leaves its free rows once it reaches them, or, in a core,
+                       // once its rest will have more
 
   FIELDS(AssignmentTask, matching, u, v, journal, workspace, progress, report, start, has_duals, many_paths, most_levels)
 };

@@ -39,13 +39,15 @@ nb::tuple assign_by_search(AnyMatrix costs, const std::string& stored, bool maxi
 template <class Dual>
 nb::tuple assign_core(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> row_match,
                       Array<Vertex> col_match, Array<Dual> u, Array<Dual> v, Array<Vertex> levels,
-                      Array<Vertex> augmentations, int start, bool has_duals, Dual spread, int threads) {
+                      Array<Vertex> augmentations, int start, bool has_duals, Dual spread, Count most_levels,
+                      int threads) {
   return with_stored<Dual>(stored, [&](auto entry) {
     using Stored = decltype(entry);
     const DenseCosts<Stored> problem = dense_costs<Stored>(costs, maximize, limit);
     AssignmentCall call(problem, row_match, col_match, u, v, levels, augmentations, start, has_duals, true);
     CoreReport report{};
     call.task.report = &report.counters;
+    call.task.most_levels = most_levels;
     call.run(core_workspace_size(problem, team_columns(threads)), threads,
              [&](HostTeam& team) { assign_by_core(team, problem, call.task, spread); });
     return to_tuple(report);
@@ -137,7 +139,8 @@ template <class Dual>
 void define_search_for(nb::module_& m) {
   m.def("assign_by_core", &assign_core<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
         "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
-        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "spread"_a, "threads"_a);
+        "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "spread"_a,
+        "most_levels"_a, "threads"_a);
   m.def("assign_by_search", &assign_by_search<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
         "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
         "levels"_a.noconvert(), "augmentations"_a.noconvert(), "start"_a, "has_duals"_a, "classical"_a,

@@ -8,6 +8,9 @@
 //   ranks and windows  gmatch/distributed/core.py: passes over parts of the matrix, which nobody holds as a whole. The root
 //                      holds the core, and every rank asks for the next step
 //
+// Where a device holds the whole matrix, a search that takes long is given up, and the plan ends with `coarsen`. Then
+// backends/coarse_duals.py walks it again, from duals of a coarse matrix.
+//
 // One processor of a host searches a core in another way: serial/core_search.hpp.
 #pragma once
 #include "core/trace.cuh"
@@ -17,6 +20,7 @@ struct CoreFacts {
   CoreStep last;     // the step that was taken; `sample` before the first
   bool is_fresh;     // no pairs are given, nor found by a look: an auction may pair rows before the first search
   bool is_matched;   // the last search matched all rows
+  bool is_given_up;  // the rest of the last search would take long
   bool is_new;       // the core has gained entries since the search before
   int searches, widenings;
   int pricings;      // how many times all rows were priced
@@ -24,7 +28,7 @@ struct CoreFacts {
   Count free;        // rows that the last search left free
   Count found;       // what the last widening or repricing found
 
-  FIELDS(CoreFacts, last, is_fresh, is_matched, is_new, searches, widenings, pricings, rows, columns, free, found)
+  FIELDS(CoreFacts, last, is_fresh, is_matched, is_given_up, is_new, searches, widenings, pricings, rows, columns, free, found)
 };
 
 struct CoreLimits {
@@ -57,6 +61,7 @@ DEVICE CoreStep next_step(const CoreFacts& facts, const CoreLimits& limits) {
     case CoreStep::refine:
     case CoreStep::price_again: return search;
     case CoreStep::search:
+      if (facts.is_given_up) return CoreStep::coarsen;
       // If the core has gained nothing, its duals only round what it has.
       if (facts.is_matched) return facts.is_new ? CoreStep::reprice : CoreStep::done;
       return facts.is_new && limits.widens ? CoreStep::widen : CoreStep::bound;
@@ -65,6 +70,7 @@ DEVICE CoreStep next_step(const CoreFacts& facts, const CoreLimits& limits) {
       if (facts.found == 0) return CoreStep::done;  // the witness, or v, holds for the whole matrix
       return have_misled(facts, limits) ? CoreStep::price_again : search;
     case CoreStep::bound: return CoreStep::search_matrix;
+    case CoreStep::coarsen: return CoreStep::price;  // a core by the duals of a coarse matrix
     default: return CoreStep::done;
   }
 }
@@ -79,6 +85,7 @@ DEVICE constexpr CoreLaunch launch_of(CoreStep step) {
     case CoreStep::auction:
     case CoreStep::refine: return CoreLaunch::start;
     case CoreStep::search:
+    case CoreStep::coarsen:
     case CoreStep::reprice:
     case CoreStep::bound: return CoreLaunch::search;
     default: return CoreLaunch::matrix;

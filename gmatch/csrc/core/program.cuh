@@ -12,6 +12,8 @@
 //                  path by a pair that the core left out
 //   reprice        one pass over the matrix finds the entries that the duals overprice. They join the core, whose rows are
 //                  searched again
+//   coarsen        the rest of the search would take long: the plan ends here. Who runs it finds duals of a coarse matrix, and
+//                  runs it again, so that the auction begins with these duals
 //   bound          no core suffices: duals may have gone farther apart along its few entries than the whole matrix needs
 //   search_matrix  the whole matrix is searched
 //
@@ -183,6 +185,7 @@ class AssignmentByCore {
       const CoreStep step = next_step(facts, limits_of_one_device());
       if (step == CoreStep::done || !takes(LAUNCH, step)) return;
       if (team.rank() == 0) reinterpret_cast<CoreReport*>(task_.report)->trace.add(step);
+      if (step == CoreStep::coarsen) return;
       take<LAUNCH>(team, step, facts);
       facts.last = step;
     }
@@ -207,6 +210,8 @@ class AssignmentByCore {
       if (step == CoreStep::search) {
         team = search_core(team, core_, from_duals_);
         facts.is_matched = task_.report->size == core_.num_rows;
+        facts.is_given_up = IsAtEndOrGivenUp<Dual>{from_duals_}.is_given_up();
+        from_duals_.most_levels = 0;  // later searches mend what the first one has found
         ++facts.searches;
       }
       if (step == CoreStep::reprice) {
