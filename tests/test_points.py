@@ -689,3 +689,17 @@ def test_pairs_to_start_from_are_not_all_pairs(monkeypatch):
             assert abs(assignment.cost - best.cost) <= 1e-12 and assignment.size == best.size
             assert assignment.stats["levels"] == best.stats["levels"] > 1
             assert assignment.stats["core_pairs"] <= 60 * max(n, m)
+
+
+@pytest.mark.parametrize("spread", [1, 1000])
+def test_few_points_that_are_far_from_many_take_few_rounds(spread, monkeypatch):
+    """All x overprice the same pairs with hundreds of y. Rounds that add a few of these y each would scan 5 million rows."""
+    monkeypatch.undo()
+    rng = np.random.default_rng(0)
+    x, y = rng.random((200, 2)) + 5, rng.random((2000, 2))
+    if spread > 1:  # whole costs
+        x, y = np.rint(spread * x), np.rint(spread * y)
+    costs = PointCosts(x, y)
+    assignment = gmatch.lap(costs, threads=1)
+    assert assignment.stats["rows_scanned"] < 150 * 2200
+    gmatch.verify(costs, assignment)
