@@ -693,7 +693,7 @@ def test_pairs_to_start_from_are_not_all_pairs(monkeypatch):
 
 @pytest.mark.parametrize("spread", [1, 1000])
 def test_few_points_that_are_far_from_many_take_few_rounds(spread, monkeypatch):
-    """All x overprice the same pairs with hundreds of y. Rounds that add a few of these y each would scan 5 million rows."""
+    """All x overprice pairs with the same hundreds of y. Rounds that add few of these y each scanned 5 million rows."""
     monkeypatch.undo()
     rng = np.random.default_rng(0)
     x, y = rng.random((200, 2)) + 5, rng.random((2000, 2))
