@@ -703,3 +703,11 @@ def test_few_points_that_are_far_from_many_take_few_rounds(spread, monkeypatch):
     assignment = gmatch.lap(costs, threads=1)
     assert assignment.stats["rows_scanned"] < 150 * 2200
     gmatch.verify(costs, assignment)
+
+
+def test_rows_that_lack_columns_do_not_bid_for_long(monkeypatch):
+    """Points far out wait for columns that the core of near pairs does not have. There were 310 bids for each row."""
+    monkeypatch.undo()
+    rng = np.random.default_rng(0)
+    costs = PointCosts(*np.exp(1.5 * rng.normal(size=(2, 4000, 2))))
+    assert gmatch.lap(costs, threads=1, certify=True).stats["bids"] < 200 * 4000
