@@ -689,3 +689,25 @@ def test_pairs_to_start_from_are_not_all_pairs(monkeypatch):
             assert abs(assignment.cost - best.cost) <= 1e-12 and assignment.size == best.size
             assert assignment.stats["levels"] == best.stats["levels"] > 1
             assert assignment.stats["core_pairs"] <= 60 * max(n, m)
+
+
+@pytest.mark.parametrize("spread", [1, 1000])
+def test_few_points_that_are_far_from_many_take_few_rounds(spread, monkeypatch):
+    """All x overprice pairs with the same hundreds of y. Rounds that add few of these y each scanned 5 million rows."""
+    monkeypatch.undo()
+    rng = np.random.default_rng(0)
+    x, y = rng.random((200, 2)) + 5, rng.random((2000, 2))
+    if spread > 1:  # whole costs
+        x, y = np.rint(spread * x), np.rint(spread * y)
+    costs = PointCosts(x, y)
+    assignment = gmatch.lap(costs, threads=1)
+    assert assignment.stats["rows_scanned"] < 150 * 2200
+    gmatch.verify(costs, assignment)
+
+
+def test_rows_that_lack_columns_do_not_bid_for_long(monkeypatch):
+    """Points far out wait for columns that the core of near pairs does not have. There were 310 bids for each row."""
+    monkeypatch.undo()
+    rng = np.random.default_rng(0)
+    costs = PointCosts(*np.exp(1.5 * rng.normal(size=(2, 4000, 2))))
+    assert gmatch.lap(costs, threads=1, certify=True).stats["bids"] < 200 * 4000

@@ -13,7 +13,7 @@ from ..errors import InvalidInput
 from ..foreign import EXACT_IN_FLOAT64
 from .dense import DenseCosts
 from .frozen import Frozen
-from .limits import DualType, Ranged, number_of, refuse_overflow
+from .limits import DualType, Ranged, blocks_of, number_of, refuse_overflow
 
 METRICS = ("sqeuclidean", "euclidean", "cityblock", "chebyshev", "minkowski", "dot", "cosine")
 # Minkowski's distances that are another metric.
@@ -158,8 +158,7 @@ class PointCosts(Frozen, Ranged):
             raise InvalidInput(f"x and y must have the same coordinates; got shapes {x.shape} and {y.shape}")
         if len(x) + len(y) > MAX_VERTICES:
             raise InvalidInput(f"x and y must be at most {MAX_VERTICES} points; got {len(x)} and {len(y)}")
-        whole = metric not in ("euclidean", "minkowski", "cosine") and bool((x == np.rint(x)).all())
-        whole = whole and bool((y == np.rint(y)).all())
+        whole = metric not in ("euclidean", "minkowski", "cosine") and _are_whole(x) and _are_whole(y)
         if metric == "cosine":
             x, y = _of_length_one(x, "x"), _of_length_one(y, "y")
         lowest, highest = _range_of(x, y, metric, p)
@@ -348,11 +347,18 @@ def _points_of(array: Any, name: str) -> Any:
             f"{array.max()}; subtract a common offset from x and y, or use {name}.astype(np.float64)"
         )
     points = np.ascontiguousarray(to_host(array), np.float64)
-    wrong = (~np.isfinite(points)).nonzero()
-    if len(wrong[0]):
-        place = int(wrong[0][0]), int(wrong[1][0])
-        raise InvalidInput(f"{name} must hold finite coordinates; {name}{list(place)} is {points[place]}")
+    for some in blocks_of(points.shape, "cpu"):
+        is_finite = np.isfinite(points[some])
+        if not is_finite.all():
+            row, column = (int(numbers[0]) for numbers in (~is_finite).nonzero())
+            place = some.start + row, column
+            raise InvalidInput(f"{name} must hold finite coordinates; {name}{list(place)} is {points[place]}")
     return points
+
+
+def _are_whole(points: Any) -> bool:
+    """Whether all coordinates are whole numbers. The first points mostly say that they are not."""
+    return all(bool((points[some] == np.rint(points[some])).all()) for some in blocks_of(points.shape, "cpu"))
 
 
 def _of_length_one(points: Any, name: str) -> Any:

@@ -42,8 +42,9 @@ class KeptAuction {
     }
   }
 
-  // A phase. It ends early if few rows bid for long: only a search from afar finds the columns that they lack. With `patient` it
-  // does not end as soon as they are few, since each of them costs that search more than its bids.
+  // A phase. It ends early if rows bid for long and no fewer of them are free then: only a search from afar finds the columns
+  // that they lack. With `patient` it does not end as soon as they are few, since each of them costs that search more than its
+  // bids.
   void hold(double epsilon, bool patient) {
     Count bids_left = Count{BIDS_PER_ROW} * costs_.num_rows;
     run_on_host(threads_, [&](const HostTeam& team) { hold_in_blocks(team, epsilon, bids_left); });
@@ -54,18 +55,21 @@ class KeptAuction {
       num_bids_ += std::exchange(block.bids, 0);
     }
     const std::size_t few = costs_.num_rows / FEW;
-    bool are_many = true;
-    while (!free_.empty() && bids_left > 0) {
-      if (are_many && free_.size() <= few) {
-        if (!patient) break;
-        bids_left = std::min<Count>(bids_left, Count{PATIENCE} * costs_.num_rows);
-        are_many = false;
-      }
-      bids_left -= static_cast<Count>(free_.size());
-      num_bids_ += static_cast<Count>(free_.size());
-      poll_.spend(Count{ENTRIES_OF_A_BID} * free_.size());
+    std::size_t fewest = free_.size();
+    Count waited = 0;  // bids since fewer rows were free than before, or since they are few
+    while (!free_.empty() && bids_left > 0 && waited < Count{PATIENCE} * costs_.num_rows) {
+      if (!patient && free_.size() <= few) break;
+      const auto number = static_cast<Count>(free_.size());
+      bids_left -= number;
+      waited += number;
+      num_bids_ += number;
+      poll_.spend(ENTRIES_OF_A_BID * number);
       const auto price = [&](Vertex column) { return v_[column]; };
       sweep(free_, epsilon, price, [](Vertex, Vertex) { return true; });
+      if (free_.size() < fewest && fewest > few) {
+        fewest = free_.size();
+        waited = 0;
+      }
     }
   }
 
@@ -77,7 +81,7 @@ class KeptAuction {
   // as fast. So are FEW of 500 to 40,000, and PATIENCE of 0 to 8.
   static constexpr int BIDS_PER_ROW = 60;  // bids of a phase, for each row; then the phase ends
   static constexpr int FEW = 10000;   // free rows are few at 1 in 10,000
-  static constexpr int PATIENCE = 2;  // bids for each row of the problem, once few are free
+  static constexpr int PATIENCE = 2;  // bids for each row of the problem after which no fewer rows are free, or once they are few
   static constexpr int ENTRIES_OF_A_BID = 64;  // entries that a bid counts for, see Poll
 
   // benchmarks/log/points.md, "An auction in blocks, which bid side by side".

@@ -504,8 +504,11 @@ class Level {
         counters_.rounds = round + 1;
         continue;
       }
+      // Whole duals keep all sums of whole costs exact, and so do means of some of them.
+      if (options_.whole && (hold || round == 0)) std::for_each(v_.begin(), v_.end(), [](double& v) { v = std::floor(v); });
       search(core, has_duals, has_pairs);
       has_duals = has_pairs = is_solved = true;
+      if (clouds_.doubled) make_halves_alike();
       watch.take(counters_.search_ns);
       const Vertex rows = price(gap);
       epsilon = gap * num_rows / std::max<Vertex>(1, rows);
@@ -522,6 +525,14 @@ class Level {
     for (auto& list : found_) list.clear();
     counters_.pairs = pairs_.size();
     take_solution();
+  }
+
+  // Gives both halves of a doubled problem the means of their duals. These prove the matchings of both halves, and overprice a
+  // pair only if both halves together do. Some v rise, so all rows are to be priced again.
+  void make_halves_alike() {
+    for (Vertex i = 0; i < clouds_.num_x; ++i) u_[i] = v_[clouds_.num_y + i] = (u_[i] + v_[clouds_.num_y + i]) / 2;
+    for (Vertex j = 0; j < clouds_.num_y; ++j) v_[j] = u_[clouds_.num_x + j] = (v_[j] + u_[clouds_.num_x + j]) / 2;
+    std::fill(priced_.begin(), priced_.end(), -FAR);
   }
 
   double sum_of_duals() const {
@@ -632,10 +643,6 @@ class Level {
   }
 
   void search(const Core& core, bool has_duals, bool has_pairs) {
-    // Whole duals keep all sums of whole costs exact.
-    if (options_.whole) {
-      for (double& v : v_) v = std::floor(v);
-    }
     const bool all = has_duals ? search_from_duals(core, has_pairs) : search_from_nothing(core);
     if (!all) throw std::logic_error("the core of the points has no assignment");
   }
