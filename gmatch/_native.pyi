@@ -81,7 +81,7 @@ def assign_few_pairs_in_tiers(
 def assign_in_tiers(
     costs: Any, stored: str, maximize: bool, limit: float | None, lowest: float, highest: float, row_match: Any,
     col_match: Any, u: Any, v: Any, rests: Any | None, has_solution: bool, few_pairs: FewPairs | None,
-) -> tuple[int, bytes | None, dict[str, Any]]: ...  # fmt: skip
+) -> tuple[int, float, bytes | None, dict[str, Any]]: ...  # fmt: skip
 def largest_rest(costs: Any, stored: str, maximize: bool, value: float) -> float: ...
 
 class Later:

@@ -224,7 +224,8 @@ def test_a_core_that_gives_up_late_goes_on_from_its_duals() -> None:
     "cost, method, reason",
     [
         (np.add.outer(np.arange(999), np.arange(5000)).astype(np.float32), "jv", "few rows"),
-        (np.add.outer(np.arange(1000.0), np.arange(1000)), "core", "few entries of a row matter"),
+        (np.add.outer(np.arange(1000.0), np.arange(1000) + 0.5), "core", "few entries of a row matter"),
+        (np.add.outer(np.arange(1000.0), np.arange(1000)), "jv", "few rows"),
         (np.zeros((1000, 1000)), "jv", "nearly all pairs cost the same"),
         (np.eye(1499, dtype=np.int32), "jv", "few rows"),
         (np.eye(1500, dtype=np.int32), "jv", "ties"),
@@ -299,6 +300,13 @@ def test_epsilon_suits_the_costs() -> None:
     rows, columns = RNG.normal(size=(2, 1500, 2)) + 10 * RNG.integers(0, 3, (2, 1500, 2))
     stats = gmatch.lap(np.hypot(*np.moveaxis(rows[:, None] - columns, 2, 0)), threads=2, certify=True).stats
     assert not stats["gave_up"] and stats["start_size"] > 0.98 * 1500
+
+
+@pytest.mark.parametrize(("rows", "has_core"), [(330, False), (30, True)])
+def test_many_rows_that_tie_everywhere_speak_against_a_core(rows: int, has_core: bool) -> None:
+    cost = RNG.random((1024, 1024))
+    cost[RNG.permutation(1024)[:rows]] = 1e9
+    assert ("price" in gmatch.lap(cost, threads=1, certify=True).stats["trace"]) == has_core
 
 
 def test_one_thread_reads_rows_again() -> None:

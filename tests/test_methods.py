@@ -71,3 +71,17 @@ def test_every_kind_of_method_is_public() -> None:
 def test_methods_take_the_starts_of_lap() -> None:
     for method in gmatch.ASSIGNMENT_METHODS:
         assert "reduce" in method.starts and {*method.starts} <= {*STARTS} - {"auto"}
+
+
+@pytest.mark.parametrize(("shift", "method"), [(0.0, "jv"), (0.5, "core"), (np.inf, "core")])
+def test_whole_floats_take_the_method_of_integers(shift: float, method: str) -> None:
+    cost = np.random.default_rng(16).integers(0, 4000, (1100, 1100)).astype(float)
+    cost[500:600] += shift
+    costs = gmatch.DenseCosts(cost)
+    assert assignment_method_of("auto", "cpu", costs)[0].name == method
+
+
+def test_whole_floats_that_tie_take_the_method_of_integers() -> None:
+    cost = np.random.default_rng(16).integers(0, 1000, (1600, 1700)).astype(np.float32)
+    names = [assignment_method_of("auto", "cpu", gmatch.DenseCosts(given))[0].name for given in (cost, 2 * cost)]
+    assert names == ["jv", "core"]

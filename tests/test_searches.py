@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from assignment_oracles import on
+from scipy.optimize import linear_sum_assignment
 
 import gmatch
 from gmatch.datasets import costs as families
@@ -123,3 +124,35 @@ def test_bids_of_few_rows_end_if_rows_only_displace_each_other() -> None:
     rng = np.random.default_rng(1)
     scans = [scans_of(rng.random((50, 50)) + 10 * rng.random(50)) for _ in range(40)]
     assert np.mean(scans) < 5.2
+
+
+def scarce_columns(rng: np.random.Generator, n: int, kind: str) -> np.ndarray:
+    """Integers by which most rows tie in columns that are taken."""
+    cost = rng.integers(0, 1000, (n, n))
+    if kind == "half of the columns":
+        cost[:, rng.permutation(n)[: n // 2]] = 0
+    elif kind == "a frame":
+        kept = rng.permutation(n)[: n * 7 // 10]
+        cost = np.where(np.isin(np.arange(n), kept)[:, None] & np.isin(np.arange(n), kept), cost - 500, 0)
+    else:
+        half = n // 2
+        apart = ~np.eye(half, dtype=bool)
+        points = rng.integers(0, 1000, (2, half, 2))
+        cost[:half, :half] = abs(points[0][:, None] - points[1]).sum(2)
+        cost[:half, half:], cost[half:, :half] = (np.where(apart, 10**6, 80) for _ in range(2))
+        cost[half:, half:] = 0
+    return cost
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+@pytest.mark.parametrize("kind", ["half of the columns", "a frame", "ways out"])
+def test_searches_go_on_from_free_columns(kind: str, dtype: str) -> None:
+    rng = np.random.default_rng(16)
+    for n in (64, 300, 640):
+        cost = scarce_columns(rng, n, kind).astype(dtype)
+        for given, maximize in ((cost, False), (-cost, True), (cost.T.copy(), False)):
+            found = gmatch.lap(given + given.dtype.type(0.25), maximize=maximize, method="jv", threads=1, certify=True)
+            gmatch.verify(given + given.dtype.type(0.25), found, strict=True)
+            assert n < 600 or found.stats["rows_scanned"] < 14 * n
+            floats = given.astype(float)
+            assert given[found.row_ind, found.col_ind].sum() == floats[linear_sum_assignment(floats, maximize)].sum()

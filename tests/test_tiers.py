@@ -19,6 +19,7 @@ import gmatch
 from gmatch import _native
 from gmatch.assignment import exact
 from gmatch.assignment.exact import _ExactDuals
+from gmatch.assignment.turns import solve_in_turns
 from gmatch.proof.tiers import _check_values
 
 BIG = [1e6, 1e9, 1e12, 1e15, 1e18, 1e100, float(np.finfo(np.float32).max), float(np.finfo(np.float64).max)]
@@ -183,7 +184,7 @@ def test_numbers_for_not_are_told_in_a_few_passes(monkeypatch: pytest.MonkeyPatc
             if number > 32 * (n + 1) * following:
                 least_for_not = number
         passes.clear()
-        found = exact._sum_of_pairs(gmatch.DenseCosts(cost), SimpleNamespace(row_match=mates))
+        found = exact.sum_of_pairs(gmatch.DenseCosts(cost), SimpleNamespace(row_match=mates))
         assert found == pair_costs[pair_costs < least_for_not].sum()
         most, least_left_out = max(most, len(passes)), least_left_out + (least_for_not < math.inf)
     assert 1 < most <= 3 and least_left_out > 20
@@ -516,24 +517,59 @@ def test_larger_sparse_costs_of_many_magnitudes(n: int) -> None:
             gmatch.verify(cost, gmatch.lap(cost, method=method, cost_limit=limit, certify=True), strict=True)
 
 
-def test_few_pairs_of_a_matrix_become_integers(monkeypatch: pytest.MonkeyPatch) -> None:
-    listed, as_integers = [], exact._as_integers
+@pytest.mark.parametrize("by_turns", [False, True])
+def test_few_pairs_of_a_matrix_are_refined(by_turns: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In floats, and in integers if floats prove nothing."""
+    in_floats, in_integers, as_integers = [], [], exact._as_integers
 
-    def noted(costs: Any, u: Any, v: Any) -> Any:
-        listed.append(len(costs))
+    def noted(pairs: Any, solution: Any, most_gap: float) -> Any:
+        in_floats.append(len(pairs[0]))
+        return solve_in_turns(pairs, solution, most_gap) if by_turns else None
+
+    def noted_in_integers(costs: Any, u: Any, v: Any) -> Any:
+        in_integers.append(len(costs))
         return as_integers(costs, u, v)
 
-    monkeypatch.setattr(exact, "_as_integers", noted)
+    monkeypatch.setattr(exact, "solve_in_turns", noted)
+    monkeypatch.setattr(exact, "_as_integers", noted_in_integers)
     for seed in range(4):
         cost = np.random.default_rng(seed).random((300, 300)) ** 40
         gmatch.verify(cost, gmatch.lap(cost, method="jv", certify=True), strict=True)
-    assert listed and max(listed) < 5 * 300
+    assert in_floats and max(in_floats) < 5 * 300
+    assert in_integers == ([] if by_turns else in_floats)
+
+
+def test_turns_prove_what_rounded_duals_hide() -> None:
+    """Against integers, from duals that are off by far more than costs differ. A gap of 0 needs all digits."""
+    rng, proven = np.random.default_rng(16), 0
+    for _ in range(300):
+        n = int(rng.integers(2, 9))
+        whole = rng.integers(0, 2 ** int(rng.choice([2, 20, 50])), (n, n))
+        rows, columns = linear_sum_assignment(whole + rng.integers(0, 4, (n, n)))
+        u, v = 1e5 * rng.random(n), -1e5 * rng.random(n)
+        solution = SimpleNamespace(row_match=columns.astype(np.int32), u=u, v=v)
+        pairs = np.repeat(np.arange(n), n), np.tile(np.arange(n), n), np.ldexp(whole.astype(float).ravel(), -30)
+        order = rng.permutation(n * n)
+        found = solve_in_turns(tuple(part[order] for part in pairs), solution, 0)
+        least = whole[linear_sum_assignment(whole)].sum()
+        if found is not None:
+            proven += 1
+            assert whole[rows, found.row_match].sum() == least
+    assert proven > 200
+
+
+def test_turns_prove_nothing_of_unlike_magnitudes() -> None:
+    """Four turns have no bits for these, so that integers are asked for."""
+    cost = 2.0 ** (-70.0 * np.arange(36).reshape(6, 6))
+    solution = SimpleNamespace(row_match=np.arange(6, dtype=np.int32), u=np.ones(6), v=np.ones(6))
+    pairs = np.repeat(np.arange(6), 6), np.tile(np.arange(6), 6), cost.ravel()
+    assert solve_in_turns(pairs, solution, 0) is None
 
 
 @pytest.mark.parametrize("columns", [30, 40])
 def test_pairs_that_exact_duals_bring_within_reach_join(columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first time most pairs are withheld; the duals of the others violate them."""
-    in_reach, times = exact._pairs_in_reach, []
+    in_reach, take, times, solved = exact._pairs_in_reach, exact.take, [], []
 
     def withheld(costs: Any, solution: Any, most_to_list: float) -> Any:
         times.append(len(times))
@@ -542,16 +578,18 @@ def test_pairs_that_exact_duals_bring_within_reach_join(columns: int, monkeypatc
             return pairs
         rows, columns_of, values, reach = pairs
         kept = (solution.row_match[rows] == columns_of) | (values > np.median(values))
-        return rows[kept], columns_of[kept], values[kept], reach
+        return rows[kept], columns_of[kept], values[kept], 0.0  # others may be anywhere
 
     monkeypatch.setattr(exact, "_pairs_in_reach", withheld)
+    monkeypatch.setattr(exact, "take", lambda *arguments: solved.append(0) or take(*arguments))
     joined = 0
     for seed in range(10):
         cost = np.random.default_rng(seed).lognormal(0, 20, (30, columns))
         times.clear()
+        solved.clear()
         assignment = gmatch.lap(cost, method="jv", certify=True)
         gmatch.verify(cost, assignment, strict=True)
-        joined += len(times) > 2
+        joined += len(solved) > 1
     assert joined > 0
 
 

@@ -24,6 +24,7 @@ from ..problems.dense import DenseCosts
 from ..problems.limits import SPREADS, minimised
 from ..problems.splits import ROOM
 from .programs import cheapest
+from .turns import Proven, difference, solve_in_turns
 
 if TYPE_CHECKING:
     from ..problems.sparse import SparseCosts
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 EPSILON = 2.0**-52
 LAST_DIGITS = 4 * EPSILON
-# See `_sum_of_pairs`.
+# See `sum_of_pairs`.
 GROWTH = 16
 
 
@@ -63,35 +64,46 @@ class Choice:
         return found
 
 
-def find_exact_optimum(costs: DenseCosts | SparseCosts, solution: Solution) -> None:
-    """Makes a solution exactly the cheapest, and its duals the floats that are nearest to exact ones.
+def find_exact_optimum(costs: DenseCosts | SparseCosts, solution: Solution, total: float) -> None:
+    """Makes a solution the cheapest, and its duals the floats that are nearest to duals that prove it.
 
-    The pairs within reach of a cheapest assignment become integers, whose bits span all magnitudes: O(pairs * bits)
-    memory. The exact duals hold for them. If other pairs are within reach of these duals, they join for the next ones.
+    Only pairs within reach of a cheapest assignment are read. If all columns are used, floats prove them up to the last
+    digits of `total`, the sum that `is_proven` asks for: see `turns.py`. If that fails, the pairs become integers,
+    whose bits span all magnitudes: O(pairs * bits) memory. If other pairs are within reach of the duals, they join for
+    the next ones.
     """
+    is_square = len(solution.u) == len(solution.v)
     to_device, may_leave = mover_to(costs.device), to_host(may_stay_free(solution))
     listed: tuple[Any, ...] = (np.empty(0, np.int64),) * 3
-    more = _listed(costs, solution)
+    *more, reach = _listed(costs, solution)
     while len(more[0]):
         listed = tuple(map(np.append, listed, more))
-        rows, columns, values = listed
-        choice = Choice(rows, columns, values, to_host(solution.row_match), may_leave, False)
-        duals = _refine(choice, solution)
-        is_free = np.bincount(columns, minlength=len(may_leave)) == 0
-        v = np.where(is_free, 0, duals.floats(duals.columns))
-        solution.u[:], solution.v[:] = to_device(duals.floats(duals.rows)), to_device(v)
-        take(costs, solution, choice.row_match)
-        now = _listed(costs, solution)
+        found = solve_in_turns(listed, solution.moved(to_host), LAST_DIGITS * total) if is_square else None
+        found = found or _solve_in_integers(listed, solution, may_leave)
+        solution.u[:], solution.v[:] = to_device(found.u), to_device(found.v)
+        take(costs, solution, found.row_match)
+        if found.moved < reach / 2:  # other pairs had more slack than the duals have moved
+            return
+        *now, reach = _listed(costs, solution)
         known, places = (rows.astype(np.int64) * len(may_leave) + columns for rows, columns, _ in (listed, now))
-        more = tuple(part[~np.isin(places, known)] for part in now)
+        more = [part[~np.isin(places, known)] for part in now]
+
+
+def _solve_in_integers(listed: tuple[Any, Any, Any], solution: Solution, may_leave: Any) -> Proven:
+    """The exactly cheapest assignment along the listed pairs."""
+    choice = Choice(*listed, to_host(solution.row_match), may_leave, False)
+    duals = _refine(choice, solution)
+    is_free = np.bincount(listed[1], minlength=len(may_leave)) == 0
+    v = np.where(is_free, 0, duals.floats(duals.columns))
+    return Proven(choice.row_match, duals.floats(duals.rows), v, math.inf)
 
 
 def _listed(costs: DenseCosts | SparseCosts, solution: Solution) -> tuple[Any, ...]:
-    """Rows, columns and costs of the pairs within reach, on the host."""
+    """Rows, columns and costs of the pairs within reach, on the host; and the slack that they have at most."""
     pairs = _pairs_in_reach(costs, solution, math.inf)
     assert pairs is not None, "there is no bound of their number"
     allowed = pairs[2] < math.inf  # the reach may be infinite
-    return tuple(to_host(part[allowed]) for part in pairs[:3])
+    return *(to_host(part[allowed]) for part in pairs[:3]), pairs[3]
 
 
 def is_proven(costs: DenseCosts | SparseCosts, solution: Solution, entries: Any = None) -> bool:
@@ -99,10 +111,10 @@ def is_proven(costs: DenseCosts | SparseCosts, solution: Solution, entries: Any 
 
     `entries` are all costs. They are given if `costs` forbid pairs that are known to be of no use.
     """
-    return _gap_of(costs, solution) <= LAST_DIGITS * _sum_of_pairs(costs, solution, entries)
+    return _gap_of(costs, solution) <= LAST_DIGITS * sum_of_pairs(costs, solution, entries)
 
 
-def _sum_of_pairs(costs: DenseCosts | SparseCosts, solution: Solution, entries: Any = None) -> float:
+def sum_of_pairs(costs: DenseCosts | SparseCosts, solution: Solution, entries: Any = None) -> float:
     """What the pairs cost in sum, without their signs and without numbers that stand for "not".
 
     A number stands for "not" if it is in more than one entry, and leaves room for all pairs that cost less. So does
@@ -141,10 +153,10 @@ def _times_found(blocks: Iterable[Any], numbers: Any, device: Device) -> Any:
 def _gap_of(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
     """How much more the pairs cost than v proves, plus the rounding by its size. O(entries) work; u is not read."""
     xp, v = namespace(solution.v), solution.v
-    rests, lost = _difference(costs_of_assignment(costs, solution.row_match), v[solution.row_match])
+    rests, lost = difference(costs_of_assignment(costs, solution.row_match), v[solution.row_match])
     below = xp.zeros(len(rests))
     for entries, row_of, column_of in cost_blocks(costs):
-        reduced, more_lost = _difference(entries, v[column_of])
+        reduced, more_lost = difference(entries, v[column_of])
         over = (rests[row_of] - reduced) + (lost[row_of] - more_lost)
         over = xp.where(entries == math.inf, 0, over)
         if over.ndim == 2:
@@ -155,14 +167,6 @@ def _gap_of(costs: DenseCosts | SparseCosts, solution: Solution) -> float:
     if len(below) < len(v):
         free_or_not = abs(v[_free_columns(solution)]).sum() + xp.maximum(v[may_stay_free(solution)], 0).sum()
     return float(free_or_not - below.sum())
-
-
-def _difference(left: Any, right: Any) -> tuple[Any, Any]:
-    """left - right rounded, and the exact difference less that (Knuth's TwoSum)."""
-    with np.errstate(invalid="ignore"):  # forbidden pairs are infinite
-        rounded = left - right
-        back = rounded - left
-        return rounded, (left - (rounded - back)) - (right + back)
 
 
 def take(costs: DenseCosts | SparseCosts, solution: Solution, row_match: Any) -> None:
@@ -311,7 +315,7 @@ def exact_differences(costs: Any, u: Any, v: Any) -> tuple[Any, Any]:
     slack, lost = costs, 0
     for dual in (u, v):
         if costs.dtype.kind == "f":
-            slack, lost_here = _difference(slack, dual)
+            slack, lost_here = difference(slack, dual)
             lost = lost + abs(lost_here)
         else:
             slack = slack - dual

@@ -27,7 +27,7 @@ from ..problems.dense import DenseCosts
 from ..problems.sparse import SparseCosts
 from ..problems.splits import ROOM, Split, fit, never_used, split_values
 from ..result import ExactDuals, Tier
-from .exact import costs_of_assignment, find_exact_optimum, is_proven
+from .exact import costs_of_assignment, find_exact_optimum, is_proven, sum_of_pairs
 from .plan import Costs, Plan
 from .programs import Solution, duals_hide_costs, run
 
@@ -61,16 +61,20 @@ def solve_by_tiers(costs: Costs, plan: Plan) -> Solved | None:
 def mended(costs: Costs, solution: Solution, plan: Plan) -> Solved:
     """The cheapest assignment, if duals of a solution hide what pairs cost."""
     if costs.device == "cpu" and isinstance(costs, DenseCosts):
-        found = _mended_on_host(costs, solution, plan)
+        found, unproven_sum = _mended_on_host(costs, solution, plan)
         if found is not None:
             return found
+        if unproven_sum is not None:
+            find_exact_optimum(costs, solution, unproven_sum)
+            solution = solution._replace(entries=None)  # the pairs may be others now
+            return costs, solution, solution
     if _is_exact(costs.minimised(), costs.shape, solution):
         return costs, solution, solution
     split = _split_of(costs)
     if split is not None:
         return _solve_by_tiers(costs, split, plan)
     if not is_proven(costs, solution):
-        find_exact_optimum(costs, solution)
+        find_exact_optimum(costs, solution, sum_of_pairs(costs, solution))
         solution = solution._replace(entries=None)  # the pairs may be others now
     return costs, solution, solution
 
@@ -78,23 +82,26 @@ def mended(costs: Costs, solution: Solution, plan: Plan) -> Solved:
 def _solved_on_host(costs: DenseCosts, plan: Plan) -> Solved | None:
     """The cheapest assignment of costs of which one number is far above all others; None if no number is."""
     vectors, rests = cpu.new_vectors(costs), _room_for_rests(costs, plan)
-    outcome, exact, counters = cpu.assign_in_tiers(costs, vectors, rests, has_solution=False)
+    outcome, _, exact, counters = cpu.assign_in_tiers(costs, vectors, rests, has_solution=False)
     if outcome == "open":
         return None
     return _in_tiers(costs, Solution(counters.pop("size"), *vectors, counters, exact=exact), rests)
 
 
-def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> Solved | None:
-    """What `mended` returns, for dense costs on the host, by the duals of the solution; None if they are no use."""
+def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[Solved | None, float | None]:
+    """What `mended` returns, for dense costs on the host, by the duals of the solution; None if they are no use.
+
+    If they are no use because there are no tiers, also returns what the unproven pairs cost in sum.
+    """
     copies, rests = Vectors._make(vector.copy() for vector in solution.vectors), _room_for_rests(costs, plan)
-    outcome, exact, counters = cpu.assign_in_tiers(costs, copies, rests)
+    outcome, unproven_sum, exact, counters = cpu.assign_in_tiers(costs, copies, rests)
     if outcome == "stands":
-        return costs, solution, solution
+        return (costs, solution, solution), None
     if outcome == "open":
-        return None
+        return None, unproven_sum
     counters, entries = add_counters(solution.counters, counters), cpu.entries_of(costs, copies.row_match)
     found = solution._replace(**copies._asdict(), entries=entries, exact=exact, counters=counters)
-    return _in_tiers(costs, found, rests)
+    return _in_tiers(costs, found, rests), None
 
 
 def _room_for_rests(costs: DenseCosts, plan: Plan) -> Any:
@@ -223,7 +230,7 @@ def _whole(left: _Left, tiers: list[Tier], rests: Any, found: _Least, counters: 
             of_problem = of_problem._replace(u=u, v=v)
         # Even duals of the size of the rests may round by more than the few pairs without a big number cost.
         if not is_proven(problem, of_problem, rests):
-            find_exact_optimum(problem, of_problem)
+            find_exact_optimum(problem, of_problem, sum_of_pairs(problem, of_problem, rests))
         v = of_problem.v
     exact = ExactDuals(tuple(tiers), of_problem.u, v)
     u, v = exact.nearest_u(), exact.nearest_v()

@@ -156,24 +156,27 @@ def _assign_few_pairs(costs: DenseCosts, vectors: Vectors) -> Assigned:
 
 def assign_in_tiers(
     costs: DenseCosts, vectors: Vectors, rests: Any = None, has_solution: bool = True
-) -> tuple[str, ExactDuals | None, dict[str, Any]]:
+) -> tuple[str, float | None, ExactDuals | None, dict[str, Any]]:
     """Solves costs in tiers, if the duals of a solution hide some costs: see csrc/serial/exact/tiers.hpp.
 
     The vectors of the solution are changed. Returns the outcome: the solution stands, was solved anew, or is open. The
-    vectors mean nothing if it is open. Also returns the duals in tiers if it was solved anew, and counters by name.
-    `rests`, if given, becomes the rests of the costs of pairs that the solution might use. Without a solution, one is
-    found with a smaller number in the place of the largest, and the vectors are only written.
+    vectors mean nothing if it is open. If it is open because the costs have no tiers, and the duals prove nothing, the
+    sum of what the pairs cost follows, without numbers that stand for "not". Also returns the duals in tiers if it was
+    solved anew, and counters by name. `rests`, if given, becomes the rests of the costs of pairs that the solution
+    might use. Without a solution, one is found with a smaller number in the place of the largest, and the vectors are
+    only written.
     """
     few_pairs = costs.few_pairs if costs.limit is None else None
     if few_pairs is not None and rests is None:
         exact, counters = _few_pairs_in_tiers(costs, vectors)
         if exact is not None:
-            return "solved", exact, counters
-    outcome, words, counters = _native.assign_in_tiers(
+            return "solved", None, exact, counters
+    outcome, unproven_sum, words, counters = _native.assign_in_tiers(
         *_arguments(costs), costs.lowest, costs.highest, *vectors, rests, has_solution, few_pairs
     )  # fmt: skip
     exact = None if words is None else exact_duals(words, *costs.array.shape)
-    return TIER_OUTCOMES[outcome], exact, dict(counters) | {"team": "host", "threads": 1}
+    counters = dict(counters) | {"team": "host", "threads": 1}
+    return TIER_OUTCOMES[outcome], None if unproven_sum < 0 else unproven_sum, exact, counters
 
 
 def _few_pairs_in_tiers(costs: DenseCosts, vectors: Vectors) -> tuple[ExactDuals | None, dict[str, Any]]:

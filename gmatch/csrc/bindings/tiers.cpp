@@ -64,10 +64,11 @@ nb::object bytes_of(const std::vector<Count>& words) {
 TierOutcome solve_rows_in_tiers(CopiedRows<double> costs, double lowest, double highest, bool turned,
                                 const ShortestPathResult<double>& result, ShortestPathCounters& counters,
                                 std::vector<Count>& words, const SettleRests& settle, const LoweredCosts* lowered,
-                                const std::vector<double>* numbers) {
+                                const std::vector<double>* numbers, double* unproven_sum) {
   const Vertex rows = costs.num_rows(), columns = costs.num_columns();
   TierSolver solver(std::move(costs), lowest, highest, result, counters, numbers);
   const TierOutcome outcome = lowered != nullptr ? solver.solve_lowered(*lowered) : solver.solve();
+  if (unproven_sum != nullptr) *unproven_sum = solver.unproven_sum();
   if (outcome != TierOutcome::solved) return outcome;
   words = words_of(solver.tiers(), result, rows, columns, turned);
   if (!settle(solver.rests(), solver)) return TierOutcome::open;
@@ -105,7 +106,8 @@ TierOutcome solve_lowered(const DenseCosts<Stored>& costs, double lowest, double
   }
 }
 
-// The outcome, the words of the duals in tiers, and what was counted. Without a solution the vectors are only written.
+// The outcome, the sum of unproven pairs (see TierSolver), the words of the duals in tiers, and what was counted.
+// Without a solution the vectors are only written.
 // `few_pairs`, if given, hold all numbers of the matrix.
 nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, double lowest,
                           double highest, Array<Vertex> row_match, Array<Vertex> col_match, Array<double> u,
@@ -116,6 +118,7 @@ nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maxim
   const HostTeam clock(0, 1, nullptr);
   Count now = clock.nanoseconds();
   std::vector<Count> words;
+  double unproven_sum = -1;
   const TierOutcome outcome = with_stored<double>(stored, [&](auto entry) {
     const auto problem = dense_costs<decltype(entry)>(costs, maximize, limit);
     const OthersMayRun others_may_run;
@@ -128,9 +131,10 @@ nb::tuple assign_in_tiers(AnyMatrix costs, const std::string& stored, bool maxim
     const ShortestPathResult<double> result{u.data(), v.data(), row_match.data(), col_match.data()};
     if (!has_solution) return solve_lowered(problem, lowest, highest, result, counted, words, write_rests);
     const std::vector<double>* const numbers = few_pairs != nullptr ? &few_pairs->costs : nullptr;
-    return solve_in_tiers(problem, lowest, highest, false, result, counted, words, write_rests, nullptr, numbers);
+    return solve_in_tiers(problem, lowest, highest, false, result, counted, words, write_rests, nullptr, numbers,
+                          &unproven_sum);
   });
-  return nb::make_tuple(static_cast<int>(outcome), duals_in_tiers(words),
+  return nb::make_tuple(static_cast<int>(outcome), unproven_sum, duals_in_tiers(words),
                         to_dict(static_cast<Vertex>(row_match.shape(0)), 0, counted, lap(clock, now)));
 }
 

@@ -78,7 +78,8 @@ class RowSearch {
   bool solve_by_sampled_core(const Rows& rows, const Result& result) {
     if (n_ == m_) {
       counters_.core.trace.add(CoreStep::sample);
-      if (!CoreSample<Rows>(rows, counters_.core.dense).speaks_for_core()) return false;
+      const CoreLimitsOfRows limits = CoreLimitsOfRows::of_matrix(n_, m_);
+      if (!CoreSample<Rows>(rows, limits.entries, counters_.core.dense).speaks_for_core()) return false;
     }
     return solve_by_core(rows, false, CoreLimitsOfRows::of_matrix(n_, m_).fewest_matched, result);
   }

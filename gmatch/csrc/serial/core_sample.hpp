@@ -3,6 +3,7 @@
 //   if rows want the same columns: their entries in the core have too few columns (or, of few values, one first column)
 //   if most columns and rows want each other: a column reduction of the matrix matches nearly all of them
 //   if rows differ much in scale: no epsilon of an auction suits them all
+//   if many rows cost the same in most columns: their ties are more entries than may be known
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -14,15 +15,16 @@
 template <class Rows>
 class CoreSample {
  public:
-  CoreSample(const Rows& rows, ShortestPathCounters& counters)
-      : size_(rows.num_rows()), rows_(rows), no_duals_(rows.num_columns(), 0), counters_(counters) {}
+  // `most_known`: entries that the core may know.
+  CoreSample(const Rows& rows, Count most_known, ShortestPathCounters& counters)
+      : size_(rows.num_rows()), most_known_(most_known), rows_(rows), no_duals_(rows.num_columns(), 0), counters_(counters) {}
 
   // Threads share the auction of a core, but not a column reduction or a search of the matrix. So if MANY_BIDDERS threads
   // or more bid, only rows of different scales speak against a core.
   bool speaks_for_core(int bidders = 1) {
     if (size_ < SMALLEST) return true;
     for (Vertex i = 0; i < ROWS; ++i) look_at(static_cast<Vertex>(Count{size_} * i / ROWS));
-    if (scales_differ()) return false;
+    if (scales_differ() || knows_too_many_ties()) return false;
     return bidders >= MANY_BIDDERS || (num_wanted() >= FEWEST_WANTED && num_mutual() <= MOST_MUTUAL);
   }
 
@@ -48,6 +50,7 @@ class CoreSample {
     const auto best = find_best(entries);
     wanted_.push_back(best.column);
     const double spread = typical_cost<Scan>(entries, size_) - static_cast<double>(best.least);
+    flat_rows_ += spread == 0;
     if (spread > 0 && spread < std::numeric_limits<double>::infinity()) scales_.push_back(std::log2(spread));
   }
   auto find_best(const typename Rows::Entry* entries) {
@@ -60,6 +63,9 @@ class CoreSample {
     std::sort(wanted_.begin(), wanted_.end());
     return static_cast<Vertex>(std::unique(wanted_.begin(), wanted_.end()) - wanted_.begin());
   }
+
+  // Bids and searches tell the ties of a row only if it is known whole.
+  bool knows_too_many_ties() const { return flat_rows_ * Count{size_} / ROWS * size_ > most_known_; }
 
   bool scales_differ() const {
     double mean = 0, deviation = 0;
@@ -96,9 +102,11 @@ class CoreSample {
   }
 
   const Vertex size_;
+  const Count most_known_;
   Rows rows_;
   const std::vector<Work> no_duals_;  // [size_]
   ShortestPathCounters& counters_;
   std::vector<Vertex> wanted_;  // best columns of the rows looked at
+  Count flat_rows_ = 0;         // of these rows: the least entry is in most columns
   std::vector<double> scales_;  // of these rows, binary logarithms
 };

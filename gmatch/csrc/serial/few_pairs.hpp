@@ -9,6 +9,7 @@
 #pragma once
 #include <algorithm>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -123,14 +124,22 @@ class FewPairsFinder {
     }
   };
 
+  // What a pair costs. Costs are not checked yet: minus -2**63 is -2**63 here, which is no cost.
+  Dual cost_of(Stored stored) const {
+    const auto entry = static_cast<Dual>(value_of(stored));
+    if (!costs_.maximize) return entry;
+    if constexpr (std::is_floating_point_v<Dual>) return -entry;
+    else return static_cast<Dual>(0 - static_cast<unsigned long long>(entry));
+  }
+
   // Whether three pairs in four of a sample have the greatest cost of the sample.
   bool speaks_for_few() {
     constexpr int PAIRS = 64;
     constexpr unsigned SCATTER = 2654435761u;
     Dual seen[PAIRS];
     for (int k = 0; k < PAIRS; ++k) {
-      seen[k] = costs_.at(static_cast<Vertex>(Count{costs_.num_rows} * k / PAIRS),
-                          static_cast<Vertex>(k * SCATTER % costs_.num_columns));
+      seen[k] = cost_of(*costs_.place(static_cast<Vertex>(Count{costs_.num_rows} * k / PAIRS),
+                                      static_cast<Vertex>(k * SCATTER % costs_.num_columns)));
     }
     common_ = *std::max_element(seen, seen + PAIRS);
     const bool is_cost = -costs_.infinite() < common_ && common_ < costs_.infinite();
@@ -153,7 +162,7 @@ class FewPairsFinder {
       for (Vertex first = 0; first < length_; first += Others::WORD) {
         for (auto word = others[first / Others::WORD]; word != 0; word &= word - 1) {
           const Vertex place = first + first_bit(word);
-          const Dual cost = costs_.of_entry(entries[place]);
+          const Dual cost = cost_of(entries[place]);
           are_costs = are_costs && cost < common_ && cost > -costs_.infinite();
           places[size] = place;
           costs[size++] = cost;

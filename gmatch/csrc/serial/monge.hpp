@@ -13,17 +13,57 @@
 // Hoffman, "On simple linear programming problems", Proceedings of Symposia in Pure Mathematics 7 (1963).
 #pragma once
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 #include "costs/dense.cuh"
 #include "serial/rows/row_scan.hpp"
 #include "serial/shortest_path.hpp"
 
+// A pass over two neighbouring rows that proves the property, or says nothing. The property is that the differences of the rows
+// do not rise. Whole numbers, and floats of one scale, have differences that rounding leaves as they are.
+template <class Entry>
+struct DifferencesFall {
+  static bool hold(const Entry* row, const Entry* next, Vertex num_columns) {
+    if (num_columns <= static_cast<Vertex>(SHORTEST_ROW / sizeof(Entry))) return false;
+    return lost<1>(next[num_columns - 1], row[num_columns - 1]) == 0 &&
+           run_in_lanes<DifferencesFall>(sizeof(Entry) * num_columns, row, next, num_columns);
+  }
+
+  // What rounding loses of a - b; not a number if that is infinite.
+  template <int LANES>
+  static ALWAYS_INLINE Lanes<Entry, LANES> lost(const Lanes<Entry, LANES>& a, const Lanes<Entry, LANES>& b) {
+    const Lanes<Entry, LANES> difference = a - b, back = difference - a;
+    return (a - (difference - back)) - (b + back);
+  }
+
+  template <int BYTES>
+  static ALWAYS_INLINE bool run(const Entry* row, const Entry* next, Vertex num_columns) {
+    constexpr int LANES = BYTES / sizeof(Entry);
+    using Vector = Lanes<Entry, LANES>;
+    using Bits = Lanes<WordLike<Entry>, LANES>;
+    const Vector zero = all<Entry, LANES>(0);
+    Vector rises = zero;
+    Bits losses = (Bits)zero;
+    for (Vertex j = 0; j + 1 < num_columns; j += LANES) {
+      const Vertex at = j + LANES < num_columns ? j : num_columns - 1 - LANES;
+      const Vector a = load<Entry, LANES>(next + at), b = load<Entry, LANES>(row + at);
+      const Vector after = load<Entry, LANES>(next + at + 1) - load<Entry, LANES>(row + at + 1);
+      rises = greater(rises, after - (a - b));
+      losses |= (Bits)lost<LANES>(a, b);
+    }
+    return any_of<LANES>(losses << 1 | (Bits)(rises > zero)) == 0;  // without the signs of zeros
+  }
+};
+
 // A pass over two neighbouring rows. Sums are exact: equal ones are told apart by what rounding has lost of them.
 template <class Entry, class Work>
 struct MongeScan {
   // Whether all neighbouring columns have the property, and no entry is infinite.
   static bool holds(const Entry* row, const Entry* next, Vertex num_columns) {
+    if constexpr (std::is_floating_point_v<Entry>) {
+      if (DifferencesFall<Entry>::hold(row, next, num_columns)) return true;
+    }
     if (num_columns <= static_cast<Vertex>(SHORTEST_ROW / sizeof(Work))) return run<sizeof(Work)>(row, next, num_columns);
     return run_in_lanes<MongeScan>(sizeof(Work) * num_columns, row, next, num_columns);
   }

@@ -15,6 +15,10 @@
 // If augmentation turns out to take long, all begins anew, with v from an auction (serial/dense_auction.hpp). A start from
 // duals then gives up, if it may: another method can go on from the v that it has reached.
 //
+// If most searches of a square matrix are long, they go on from free columns, along a transposed copy. Where many rows want the
+// same columns, or tie in columns that are taken, these are short. The duals and the pairs stay. If they are no shorter, searches
+// from rows go on.
+//
 // The invariant of all four, with u[i] = the least cost - v of row i: no pair costs less than u + v, and matched pairs
 // cost u + v. So u is not stored, it is read off the matched pairs at the end. After the column reduction, or the
 // auction, v only falls, and a matched column never becomes free again. So where columns may stay free, starting at
@@ -54,6 +58,7 @@
 #include "serial/rows/line_vector.hpp"
 #include "serial/rows/row_scan.hpp"
 #include "serial/rows/rows.hpp"
+#include "serial/rows/turned_rows.hpp"
 #include "team/host_threads.hpp"
 #include "team/interrupt.hpp"
 #include "team/memory.cuh"
@@ -81,6 +86,8 @@ struct ShortestPathOptions {
   Vertex num_rows_to_match = 0;
   // With start_from_duals: returns NONE if searches turn out to take long. v are then duals to start from.
   bool may_give_up = false;
+  // With rows_to_match: gives up if searches take this number of scans each.
+  Count most_scans = 0;
   // Without start_from_duals: returns NONE if the start finds a row whose pairs all cost more. See exact/two_parts.hpp.
   Dual most_for_a_row = beyond_all(Dual{});
 };
@@ -181,6 +188,10 @@ class ShortestPathSolver {
   // It gives up if searches have done, or may still do, this number of passes over the matrix: a core takes the time of 2 to 10.
   // "The matrix first, the core where searches take long"; 1 to 6 are as fast.
   static constexpr Count MANY_PASSES = 3;
+  // Searches go on from columns if they have taken a pass over the matrix, and six passes or more are to come. The copy takes the
+  // time of two to three passes, and a pass tells whether searches are shorter. If many rows are free, an auction is better:
+  // "Searches go on from free columns".
+  static constexpr Count PASSES_TO_TURN = 6;
   // A start from duals gives them up after 8 rounds. 1 to 64 are as fast: "Thresholds measured again".
   static constexpr int MAX_ROUNDS = 8;
   // No auction is held for fewer than 64 rows, since their searches are short. 8 to 32 rows are as fast. With 256 in the
@@ -448,12 +459,18 @@ class ShortestPathSolver {
 
   // False if it gives up.
   bool match_free_rows() {
-    const std::size_t rows = free_rows_.size;
-    const Count scanned_before = counters_.rows_scanned;
+    std::size_t rows = free_rows_.size;
+    Count scanned_before = counters_.rows_scanned;
     while (free_rows_.size > 0) {
       if (!augment(free_rows_.items[--free_rows_.size])) return true;
       const Count scans = counters_.rows_scanned - scanned_before;
       if (options_.may_give_up && is_better_for_others(rows, scans)) return false;
+      if (may_turn() && !is_many(rows) && take_long(rows, scans, 1, PASSES_TO_TURN)) {
+        match_free_columns(scans / static_cast<Count>(rows - free_rows_.size));
+        rows = free_rows_.size;
+        scanned_before = counters_.rows_scanned;
+        continue;
+      }
       if (may_hold_auction() && takes_long(rows, scans)) {
         start_from_auction();
         reduce_augmenting_rows();
@@ -472,6 +489,10 @@ class ShortestPathSolver {
   // Whether searches have taken long, and may do so again (at most one pass over the matrix each); or will take long, judged by
   // the scans of earlier searches.
   bool is_better_for_others(std::size_t rows, Count scans) const {
+    if (options_.most_scans > 0) {
+      const auto done = static_cast<Count>(rows - free_rows_.size);
+      return scans >= num_rows_ && scans >= options_.most_scans * done;
+    }
     if (static_cast<Count>(free_rows_.size) < MANY_PASSES) return false;
     return scans >= MANY_PASSES * num_rows_ || take_long(rows, scans, 1, MANY_PASSES);
   }
@@ -479,6 +500,60 @@ class ShortestPathSolver {
   bool take_long(std::size_t rows, Count scans, Count enough, Count much) const {
     const auto left = static_cast<Count>(free_rows_.size), done = static_cast<Count>(rows) - left;
     return scans >= enough * num_rows_ && scans * left >= much * num_rows_ * done;
+  }
+
+  bool may_turn() const {
+    if (!TurnedRows<Rows>::EXIST || columns_may_stay_free_ || num_rows_ < FEW_ROWS) return false;
+    return !has_turned_ && options_.rows_to_match == nullptr && !options_.may_give_up;
+  }
+  // Searches from free columns, from the present pairs and duals. It ends if searches take half of `scans` or more each.
+  void match_free_columns([[maybe_unused]] Count scans) {
+    has_turned_ = true;
+    if constexpr (TurnedRows<Rows>::EXIST) {
+      if (!write_duals_of_all()) return;
+      const TurnedRows<Rows> turned(rows_);
+      std::vector<Vertex> free_columns;
+      for (Vertex j = 0; j < num_columns_; ++j) {
+        if (col_match_[j] == NONE) free_columns.push_back(j);
+      }
+      ShortestPathOptions<Dual> options{options_.least_cost, options_.greatest_cost, true};
+      options.rows_to_match = free_columns.data();
+      options.num_rows_to_match = static_cast<Vertex>(free_columns.size());
+      options.may_give_up = true;
+      options.most_scans = scans / 2 + 1;
+      const ShortestPathResult<Dual> result{result_.v, result_.u, col_match_, row_match_};
+      ShortestPathSolver(turned.rows(), beyond_all(Dual{}), options, result, counters_).solve();
+      read_duals_of_columns(turned);
+    }
+  }
+  // Writes v, and u also of free rows. False if a row has no allowed pair.
+  bool write_duals_of_all() {
+    write_solution();
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      if (row_match_[row] != NONE) continue;
+      const Work least = find_least_two(scan(row)).least;
+      if (!(least < FAR)) return false;
+      result_.u[row] = static_cast<Dual>(least);
+    }
+    return true;
+  }
+  // Goes on from the pairs that searches from columns have left, and from their duals.
+  void read_duals_of_columns(const TurnedRows<Rows>& turned) {
+    LineVector<Work> u(num_rows_, 0);
+    for (Vertex row = 0; row < num_rows_; ++row) u[row] = static_cast<Work>(result_.u[row]);
+    auto columns = turned.rows();
+    free_all_columns();
+    for (Vertex j = 0; j < num_columns_; ++j) {
+      if (col_match_[j] != NONE) take(j);
+      v_[j] = static_cast<Work>(result_.v[j]);
+      if (col_match_[j] != NONE) continue;
+      const Work least = Scan::find_least_two(columns.entries(j), u.data(), num_rows_).least;
+      v_[j] = least < FAR ? least : 0;
+    }
+    free_rows_.size = 0;
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      if (row_match_[row] == NONE) free_rows_.push(row);
+    }
   }
 
   // An auction is held once, only if all columns are to be matched, and if there is room for duals that lie as far apart as the
@@ -693,6 +768,6 @@ class ShortestPathSolver {
   Work level_{};                          // distance up to which the tree has grown
   Vertex row_out_{};                      // the row of the tree with the nearest way out
   Work out_distance_{};                   // the distance of its way out
-  bool auction_was_held_ = false;
+  bool auction_was_held_ = false, has_turned_ = false;
   bool lacks_pair_ = false;               // whether the start has found a row whose pairs cost more than most_for_a_row
 };

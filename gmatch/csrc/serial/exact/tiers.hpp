@@ -58,7 +58,13 @@ class TierSolver {
   TierOutcome solve() {
     while (!is_exact()) {
       const Added added = add_tier();
-      if (added == Added::NO_VALUE && !is_proven(sum_of_pairs())) return TierOutcome::open;
+      if (added == Added::NO_VALUE) {
+        const double sum = sum_of_pairs();
+        if (!is_proven(sum)) {
+          if (tiers_.empty()) unproven_sum_ = sum;
+          return TierOutcome::open;
+        }
+      }
       if (added == Added::NO_VALUE) break;
       if (added == Added::NO_DUALS) return TierOutcome::open;
       if (!hides()) break;
@@ -76,6 +82,9 @@ class TierSolver {
     return hides() ? solve() : TierOutcome::solved;
   }
 
+  // If all is open because the costs have no tiers, and v do not prove the pairs cheapest: what these cost in sum, without
+  // numbers that stand for "not". Else below 0.
+  double unproven_sum() const { return unproven_sum_; }
   const ShortVector<Tier>& tiers() const { return tiers_; }
   RestRows& rests() { return rows_; }
   std::vector<bool> must_be_used() const {
@@ -143,7 +152,7 @@ class TierSolver {
     has_range_ = true;
   }
 
-  // What the pairs cost in sum, without their signs and without numbers that stand for "not": see _sum_of_pairs in
+  // What the pairs cost in sum, without their signs and without numbers that stand for "not": see sum_of_pairs in
   // gmatch/assignment/exact.py.
   double sum_of_pairs() {
     std::vector<double> numbers(num_rows_);
@@ -455,5 +464,6 @@ class TierSolver {
   ShortestPathCounters& counters_;
   ShortVector<double> pair_rests_;  // [num_rows] the last rests of the present pairs
   double largest_dual_ = 0;
+  double unproven_sum_ = -1;
   Poll poll_;
 };
