@@ -41,8 +41,7 @@ COUNTED = SMALL_COUNTERS.getter("augmentations", "rows_scanned", "dual_updates",
 WITH_CHOICE, MAXIMIZE_ASKED, TYPE_OF_LIMIT, LIMIT = map(
     SMALL_COUNTERS.names.index, ("rows_with_choice", "maximize", "type_of_limit", "limit")
 )
-ABOUT = SMALL_COUNTERS.getter("rows", "columns", "type_of_costs", "size", "whole_duals")
-VECTORS = ("row_match", "col_match", "u", "v")
+ABOUT = SMALL_COUNTERS.getter("rows", "columns", "size")
 ndarray, empty, int64 = np.ndarray, np.empty, np.dtype(np.int64)
 
 pairs_small: Callable[[npt.NDArray[Any], bool], tuple[npt.NDArray[Any], npt.NDArray[Any]] | None]
@@ -52,9 +51,9 @@ a rule."""
 
 
 def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, deterministic: bool = False) -> Any:
-    """A field of an Assignment that is no attribute of its class, from the cells."""
+    """A field of an Assignment that is no array and no attribute of its class, from the cells."""
     counters = CELLS[True].views["counters"](cells, 0, 0)  # at the beginning, whatever the shape
-    rows, columns, type_of_costs, pairs, has_whole_duals = ABOUT(counters.tolist())
+    rows, columns, pairs = ABOUT(counters.tolist())
     if name == "status":
         return Status.OPTIMAL if pairs == min(rows, columns) else Status.LIMITED
     if name == "exact":
@@ -67,11 +66,6 @@ def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, determini
     if name == "cost_limit":
         kind = chr(counters[TYPE_OF_LIMIT])
         return None if kind == "\0" else counters.view(kind)[LIMIT].item()
-    views = CELLS[bool(has_whole_duals)].views
-    if name in VECTORS:
-        return views[name](cells, rows, columns)
-    if name == "pair_costs":
-        return views[name](cells, rows, columns)[:pairs].astype(chr(type_of_costs))
     raise AttributeError(name)
 
 

@@ -194,9 +194,15 @@ def test_pairs_have_the_length_that_they_are_unpacked_to() -> None:
     assert len(gmatch.lap(np.zeros((3, 4, 5)))) == 3
 
 
-@pytest.mark.parametrize("result", [lambda: gmatch.lap(np.eye(6)), lambda: gmatch.max_matching(csr_array(np.eye(6)))])
-def test_threads_may_ask_for_fields_at_the_same_time(result: Callable[[], Any]) -> None:
-    for name in ("row_match", "col_match", "stats"):
+@pytest.mark.parametrize(
+    ("result", "names"),
+    [
+        (lambda: gmatch.lap(np.eye(6)), ("cost_limit", "status", "stats")),  # no Python code makes the arrays
+        (lambda: gmatch.max_matching(csr_array(np.eye(6))), ("row_match", "col_match", "stats")),
+    ],
+)
+def test_threads_may_ask_for_fields_at_the_same_time(result: Callable[[], Any], names: tuple[str, ...]) -> None:
+    for name in names:
         made, seen = result(), []
         make_field, pairs, arguments = made._later
 
@@ -260,3 +266,35 @@ def test_one_entry_that_is_not_whole_is_not_rounded(place: int) -> None:
         found = gmatch.lap(entries)
         gmatch.verify(entries, found, strict=True)
         assert found.cost == cost[linear_sum_assignment(cost)].sum()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("options", [{}, {"maximize": True}, {"cost_limit": 1.5}])
+def test_arrays_of_small_results_need_no_python(
+    dtype: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    costs = np.random.default_rng(3).integers(0, 4, (5, 7)).astype(dtype)
+    whole = np.dtype(dtype).kind != "f" and "cost_limit" not in options
+    solved = [gmatch.lap(costs, **options), gmatch.lap(csr_array(costs + 1), **options)]
+    solved += gmatch.lap([costs, costs[:3]], **options)
+    monkeypatch.setattr(type(solved[0]), "__getattr__", None)
+    for one, given in zip(solved, (costs, costs + 1, costs, costs[:3]), strict=True):
+        rows, columns = one
+        assert one.row_ind is rows and one.col_ind is columns
+        assert one.row_match is one.row_match
+        for name, length in (("row_match", len(given)), ("col_match", 7), ("u", len(given)), ("v", 7)):
+            assert getattr(one, name).shape == (length,)
+        mates = np.full(len(given), -1)
+        mates[rows] = columns
+        assert one.row_match.tolist() == mates.tolist() and one.row_match.dtype == np.int32
+        assert one.col_match[columns].tolist() == rows.tolist() and (one.col_match >= 0).sum() == len(rows)
+        assert one.pair_costs.tolist() == given[rows, columns].tolist()
+        assert one.pair_costs.dtype == (given.dtype if given.dtype.itemsize >= 4 else np.int32)
+        assert one.u.dtype == one.v.dtype == (np.int64 if whole else np.float64)
+
+
+def test_what_is_no_result_of_cells_has_no_array_of_cells() -> None:
+    array = vars(gmatch.Assignment)["u"]
+    with pytest.raises(AttributeError):
+        array.__get__(object())
+    assert array.__get__(None, gmatch.Assignment) is gmatch.Assignment.u
