@@ -55,7 +55,9 @@ def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, determini
     counters = CELLS[True].views["counters"](cells, 0, 0)  # at the beginning, whatever the shape
     rows, columns, pairs = ABOUT(counters.tolist())
     if name == "status":
-        return Status.OPTIMAL if pairs == min(rows, columns) else Status.LIMITED
+        if pairs == min(rows, columns):
+            return Status.OPTIMAL
+        return Status.LIMITED if counters[TYPE_OF_LIMIT] else Status.PARTIAL
     if name == "exact":
         return None if tiers is None else exact_duals(tiers, rows, columns)
     if name == "stats":
@@ -110,20 +112,21 @@ class Solver(NamedTuple):
     make_field_in_batch: Any = None  # for dense costs
 
 
-def _solver(maximize: bool, reason: str, deterministic: bool) -> Solver:
+def _solver(maximize: bool, reason: str, deterministic: bool, may_be_partial: bool) -> Solver:
     make_field = partial(_field, reason=reason, deterministic=deterministic)
-    solve = _native.small_solver(Assignment, make_field, maximize, deterministic)
+    solve = _native.small_solver(Assignment, make_field, maximize, deterministic, may_be_partial)
     make_field_in_batch = partial(_field_in_batch, reason=reason, deterministic=deterministic)
     return Solver(solve, maximize, deterministic, make_field_in_batch)
 
 
 # Options of `lap` as bits of the number of its solver.
-MAXIMIZE, DETERMINISTIC, METHOD_ASKED_FOR = 1, 2, 4
+MAXIMIZE, DETERMINISTIC, PARTIAL, METHOD_ASKED_FOR = 1, 2, 4, 8
 
 Solvers = tuple[Solver, ...]
 SMALL_SOLVERS: Solvers = tuple(
-    _solver(maximize, reason, deterministic)
+    _solver(maximize, reason, deterministic, may_be_partial)
     for reason in (FEW_ROWS_REASON, "asked for")
+    for may_be_partial in (False, True)
     for deterministic in (False, True)
     for maximize in (False, True)
 )
@@ -148,6 +151,7 @@ STORAGE = numbers_of("Storage")
 lap_small_sparse: dict[type, Solvers] = {
     kind: tuple(
         _sparse_solver(STORAGE[storage], maximize, deterministic)
+        for _ in (False, True)  # sparse costs without an assignment take the long way
         for deterministic in (False, True)
         for maximize in (False, True)
     )
@@ -156,7 +160,7 @@ lap_small_sparse: dict[type, Solvers] = {
     }.items()
     for kind in kinds
 }  # fmt: skip
-"""The solvers of small sparse matrices, by the bits of MAXIMIZE and DETERMINISTIC."""
+"""The solvers of small sparse matrices, by the bits of MAXIMIZE, DETERMINISTIC and PARTIAL."""
 
 OPTIONS_OF_SMALL: dict[str, Any] = {
     "cost": ..., "cost_limit": None,
@@ -164,7 +168,7 @@ OPTIONS_OF_SMALL: dict[str, Any] = {
     "maximize": (False, 0, True, MAXIMIZE),
     "deterministic": (False, 0, True, DETERMINISTIC),
     "forbid_nan": (False, 0, True, 0),
-    "infeasible": ("raise", 0, "partial", 0),
+    "infeasible": ("raise", 0, "partial", PARTIAL),
     "initial": ("auto", 0), "device": (None, 0, "cpu", 0), "certify": (False, 0),
     "threads": (None, 0, range(1, MAX_THREADS + 1), 0), "duals": (None, 0), "sizes": (None, 0), "mask": (None, 0),
     "top_nodes": (None, 0),

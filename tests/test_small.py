@@ -298,3 +298,34 @@ def test_what_is_no_result_of_cells_has_no_array_of_cells() -> None:
     with pytest.raises(AttributeError):
         array.__get__(object())
     assert array.__get__(None, gmatch.Assignment) is gmatch.Assignment.u
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_partial_matchings_take_the_short_way(dtype: str, maximize: bool) -> None:
+    random = np.random.default_rng(6)
+    forbidden = -np.inf if maximize else np.inf
+    seen = set()
+    for draw in range(300):
+        rows, columns = random.integers(1, 9, 2)
+        entries = random.integers(-2, 5, (rows, columns)) if draw % 2 else random.random((rows, columns))
+        costs = np.where(random.random((rows, columns)) < random.choice([0, 0.2, 0.4]), entries, forbidden).astype(
+            dtype
+        )
+        costs = costs if draw % 3 else np.asfortranarray(costs)
+        expected = gmatch.lap(gmatch.DenseCosts(costs, maximize=maximize), infeasible="partial")
+        found = gmatch.lap(costs, infeasible="partial", maximize=maximize)
+        assert found._later is not None  # the long way makes all fields at once
+        assert found.status == expected.status and found.exact is None
+        assert found.size == expected.size and np.isclose(found.cost, expected.cost, rtol=1e-6, atol=0)
+        assert gmatch.verify(costs, found, strict=True)
+        if found.status == "partial":
+            cover_rows, cover_columns = found.cover
+            assert len(cover_rows) + len(cover_columns) == found.size
+            allowed = np.isfinite(costs)
+            allowed[cover_rows] = allowed[:, cover_columns] = False
+            assert not allowed.any() and cover_rows.dtype == cover_columns.dtype == np.int64
+        else:
+            assert found.cover is None
+        seen.add(found.status)
+    assert seen == {"optimal", "partial"}

@@ -99,13 +99,14 @@ nb::object pairs_small(nb::handle costs, bool maximize) {
 
 struct SmallSolver {
   nb::handle kind, make_field;
-  bool maximize, deterministic;
+  bool maximize, deterministic, may_be_partial;
 
   explicit SmallSolver(PyObject* parts)
       : kind(PyTuple_GetItem(parts, 0)),
         make_field(PyTuple_GetItem(parts, 1)),
         maximize(PyTuple_GetItem(parts, 2) == Py_True),
-        deterministic(PyTuple_GetItem(parts, 3) == Py_True) {}
+        deterministic(PyTuple_GetItem(parts, 3) == Py_True),
+        may_be_partial(PyTuple_GetItem(parts, 4) == Py_True) {}
 
   nb::object solve(nb::handle cost_limit, nb::handle costs) const {
     SmallLimit limit;
@@ -113,7 +114,8 @@ struct SmallSolver {
     if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
     const ArrayMemory memory(costs);
     std::vector<Count> words;
-    const SmallCall call{maximize, true, has_limit ? &limit : nullptr, deterministic};
+    SmallCall call{maximize, true, has_limit ? &limit : nullptr, deterministic};
+    call.may_be_partial = may_be_partial;
     nb::object cells = assign_small_for(memory, call, words);
     if (cells.is_none()) return cells;
     return later_result(kind, make_field, cells,
@@ -123,8 +125,8 @@ struct SmallSolver {
   }
 };
 
-nb::object small_solver(nb::handle kind, nb::handle make_field, bool maximize, bool deterministic) {
-  return small_solver_of<SmallSolver>(nb::make_tuple(kind, make_field, maximize, deterministic));
+nb::object small_solver(nb::handle kind, nb::handle make_field, bool maximize, bool deterministic, bool may_be_partial) {
+  return small_solver_of<SmallSolver>(nb::make_tuple(kind, make_field, maximize, deterministic, may_be_partial));
 }
 
 // The bits that options stand for; None if one of them needs the long way.

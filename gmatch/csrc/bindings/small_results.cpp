@@ -32,11 +32,37 @@ nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle pairs
   return result;
 }
 
+namespace {
+
+// The vertices of a side that have a word other than 0.
+nb::object numbers_of_marked(const Count* words, Vertex length) {
+  const Py_ssize_t size = length - std::count(words, words + length, 0);
+  Count* next;
+  nb::object numbers = numpy::Table::get().array(1, &size, &next);
+  for (Vertex vertex = 0; vertex < length; ++vertex) {
+    if (words[vertex] != 0) *next++ = vertex;
+  }
+  return numbers;
+}
+
+void set_cover(nb::handle result, const std::vector<Count>& words, const NotedCall& call) {
+  const nb::object cover =
+      nb::make_tuple(numbers_of_marked(words.data(), call.rows), numbers_of_marked(words.data() + call.rows, call.columns));
+  static PyObject* const name = PyUnicode_InternFromString("cover");
+  if (PyObject_GenericSetAttr(result.ptr(), name, cover.ptr()) != 0) throw nb::python_error();
+}
+
+}  // namespace
+
 nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle cells, const NotedCall& call,
                         const std::vector<Count>& words) {
   note_call(first_of(cells), call);
   const nb::tuple pairs = pairs_in(cells, first_of(cells), call.rows, call.columns, &SmallCells<Count>::pair_columns_32);
-  return later_result(kind, make_field, pairs, cells, duals_in_tiers(words));
+  const Count size = reinterpret_cast<const SmallCounters*>(first_of(cells))->size;
+  const bool is_partial = call.limit == nullptr && size < std::min(call.rows, call.columns);
+  nb::object result = later_result(kind, make_field, pairs, cells, is_partial ? nb::none() : duals_in_tiers(words));
+  if (is_partial) set_cover(result, words, call);
+  return result;
 }
 
 bool read_limit(nb::handle given, SmallLimit* limit) {
