@@ -340,6 +340,7 @@ def small_lap(
     solvers: tuple[Any, ...],
     of_batches: tuple[Any, ...],
     of_sparse: dict[type, tuple[Any, ...]],
+    of_tensors: dict[type, tuple[Any, Any]],
     otherwise: Callable[..., Any],
 ) -> Callable[..., Any]: ...
 def lap_small_batch(

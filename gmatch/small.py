@@ -34,7 +34,7 @@ from .small_batch import (
     unnested,
 )
 from .small_gpu import small_on_gpu_first
-from .tensors import Matrices, are_whole, comes_back, in_its_library
+from .tensors import LIBRARIES, Matrices, are_whole, comes_back, in_its_library
 
 SMALL_SIDE = _native.SMALL_SIDE
 COUNTED = SMALL_COUNTERS.getter("augmentations", "rows_scanned", "dual_updates", "entries_read", "ticks", "start_size")
@@ -208,7 +208,7 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
     of_batches = (AssignmentBatch, field_of_batch, Items, make_field_in_batch, most_threads)
     of_sparse = {kind: tuple(solver.solve for solver in solvers) for kind, solvers in lap_small_sparse.items()}
     lap_small_first = update_wrapper(
-        _native.small_lap(OPTIONS_OF_SMALL, solve, of_batches, of_sparse, lap_of_others), lap
+        _native.small_lap(OPTIONS_OF_SMALL, solve, of_batches, of_sparse, LIBRARIES, lap_of_others), lap
     )  # fmt: skip
     return lap_small_first
 

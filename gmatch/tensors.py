@@ -35,6 +35,9 @@ PLAIN_OF_BATCH = "maximize", "cost_limit", "forbid_nan", "places"
 # Fields of each problem of a batch that are False by default.
 PLAIN_OF_EACH = "maximize", "forbid_nan"
 NOTHING: dict[int, Any] = {}
+# What the short way makes results of tensors on the host with: see solve_tensor of csrc/bindings/small.cpp. It is empty
+# until the first tensor comes, for gmatch does not import torch.
+LIBRARIES: dict[type, tuple[Any, Any]] = {}
 
 
 class Matrices(list[Any]):
@@ -120,7 +123,7 @@ def in_its_library(given: Any, solve: Callable[..., Any], **options: Any) -> Any
     """The answer of a solver for costs or a graph, in their library and on their device."""
     like = given[0] if isinstance(given, list | tuple) else given
     _refuse_capture(like)
-    library = (_Torch if library_of(like) == "torch" else _JAX)(like)
+    library = _Torch.of(like) if library_of(like) == "torch" else _JAX(like)
     with _on_its_stream(like):
         found = solve(as_arrays(given), **options)
         if isinstance(found, AssignmentBatch):
@@ -132,7 +135,7 @@ def mates_of(cost: Any, solve: Callable[..., Any], **options: Any) -> tuple[Any,
     """The mates of both sides, as tensors in one piece, for costs that are a single tensor of torch."""
     _refuse_capture(cost)
     with _on_its_stream(cost):
-        found, library = solve(as_arrays(cost), **options), _Torch(cost)
+        found, library = solve(as_arrays(cost), **options), _Torch.of(cost)
         return library.indices(found.row_match).contiguous(), library.indices(found.col_match).contiguous()
 
 
@@ -183,11 +186,16 @@ def _as_arrays_of(cover: tuple[Any, Any]) -> tuple[Any, Any]:
 class _Torch:
     """Makes tensors of torch."""
 
-    def __init__(self, like: Any) -> None:
-        self.torch, self.dtype = sys.modules["torch"], like.dtype
+    def __init__(self, dtype: Any, device: int | None = None) -> None:
+        self.torch, self.dtype, self.device = sys.modules["torch"], dtype, device
         self.from_numpy = self.torch.from_numpy
-        self.device = like.device.index if getattr(like, "is_cuda", False) else None
-        self.stream = None if self.device is None else _stream_of_torch(self.device)
+        self.stream = None if device is None else _stream_of_torch(device)
+
+    @classmethod
+    def of(cls, like: Any) -> _Torch:
+        """For the type and the device of a tensor."""
+        LIBRARIES.setdefault(sys.modules["torch"].Tensor, (sys.modules["torch"].from_numpy, _field_of_small))
+        return cls(like.dtype, like.device.index if getattr(like, "is_cuda", False) else None)
 
     def array(self, array: Any, is_ordered: bool = False) -> Any:
         """A tensor on the same device, mostly in the same memory. `is_ordered`: this call's stream wrote it."""
@@ -364,6 +372,10 @@ class _Problems(_Result):
 
 def _field_in_batch(name: str, problems: _Problems, number: int) -> Any:
     return _Result(problems.inner[number], problems.library).field(name)
+
+
+def _field_of_small(name: str, inner: Assignment, dtype: Any) -> Any:
+    return _Result(inner, _Torch(dtype)).field(name)
 
 
 def _one(inner: Any, library: _Library, pair_costs: Any) -> Any:
