@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, update_wrapper
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, coo_matrix, csc_array, csc_matrix, csr_array, csr_matrix
 
 from . import _native
-from .arrays import widened
+from .arrays import device_of, widened
 from .backends.cpu import counters_by_name, exact_duals
 from .devices.cpu import MAX_THREADS
 from .errors import InvalidInput
@@ -187,13 +188,13 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
     def lap_of_others(cost: Any, **options: Any) -> Any:
         kind = type(cost)
         quick: Assignment | AssignmentBatch | None
+        plain_options = _plain_options(options)
+        plain = _plain_costs(cost, kind, plain_options)
+        if plain is not cost or plain_options is not options:
+            return lap_small_first(plain, **plain_options)
         if kind in SEQUENCES and cost and type(cost[0]) is ndarray:
             quick = _batch_first(cost, options)
             return lap(cost, **options) if quick is None else quick
-        if kind is list:
-            array = unnested(cost)
-            if type(array) is ndarray:
-                return lap_small_first(array, **options)
         if kind in lap_small_sparse:  # no small one
             return lap(cost, **options)
         if kind is not ndarray and comes_back(cost):
@@ -222,10 +223,7 @@ def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentB
     solver = _solver_for(options, SMALL_SOLVERS)
     if solver is None:
         return None
-    if not cost.size:
-        return of_nothing(cost, options)
-    array = _as_small_array(cost)
-    return None if array is None else solver.solve(*_limit_in(options), array)
+    return None if cost.size else of_nothing(cost, options)
 
 
 def _batch_first(cost: Any, options: dict[str, Any]) -> AssignmentBatch | None:
@@ -236,18 +234,53 @@ def _batch_first(cost: Any, options: dict[str, Any]) -> AssignmentBatch | None:
     return batch_of_small(cost, solver, options.get("cost_limit"), options.get("threads"))
 
 
-def _limit_in(options: dict[str, Any]) -> tuple[Any, ...]:
-    limit = options.get("cost_limit")
-    return () if limit is None else (limit,)
+# Options that are true or false.
+TRUTHS = frozenset(name for name, taken in OPTIONS_OF_SMALL.items() if taken not in (..., None) and taken[0] is False)
 
 
-def _as_small_array(cost: Any) -> Any:
-    """A small matrix of another type, as the long way reads it; None if it needs the long way."""
-    if cost.ndim != 2 or cost.dtype not in WIDENED:
-        return None
-    if min(cost.shape) > SMALL_SIDE or sum(cost.shape) > MOST_ROWS_AND_COLUMNS:
-        return None
-    return widened(cost)
+def _plain_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options with numbers of Python in the place of equal numbers of NumPy; the same dictionary if it has none.
+
+    A limit that nothing is above is left out.
+    """
+    changed = {}
+    for name, option in options.items():
+        plain = option
+        if isinstance(option, np.generic | ndarray) and option.ndim == 0 and name in OPTIONS_OF_SMALL:
+            plain = option.item()
+        if name in TRUTHS and type(plain) is int:
+            plain = bool(plain)
+        if plain is not option and type(plain) in (bool, int, float):
+            changed[name] = plain
+    both = options | changed if changed else options
+    limit = both.get("cost_limit")
+    if type(limit) is float and limit == (-inf if both.get("maximize") is True else inf):
+        both = both | {"cost_limit": None}
+    return both
+
+
+def _plain_costs(cost: Any, kind: type, options: dict[str, Any]) -> Any:
+    """A small array of a type that the extension reads, in the place of costs that the long way reads as such an array.
+
+    Costs of other kinds are returned as they are.
+    """
+    if kind is list or kind is tuple:
+        return unnested(cost)
+    if not isinstance(cost, ndarray) or cost.ndim != 2 or cost.dtype.kind not in "biuf" or not cost.size:
+        return cost
+    is_small = min(cost.shape) <= SMALL_SIDE and sum(cost.shape) <= MOST_ROWS_AND_COLUMNS
+    if not is_small or _solver_for(options, SMALL_SOLVERS) is None:
+        return cost
+    array = cost
+    if kind is not ndarray:
+        if device_of(cost) != "cpu" or hasattr(cost, "mask"):
+            return cost
+        array = cost.view(ndarray)
+    if not (array.dtype.isnative and array.flags.aligned):
+        array = array.astype(array.dtype.newbyteorder("="))
+    if array.dtype in WIDENED or (array.dtype == np.uint64 and array.max() < 2**63):
+        return widened(array)
+    return array
 
 
 def _solver_for(options: dict[str, Any], solvers: Solvers) -> Solver | None:

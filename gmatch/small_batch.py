@@ -152,18 +152,25 @@ def of_nothing(cost: Any, options: dict[str, Any]) -> Assignment | None:
     return assignment
 
 
-def unnested(cost: list[Any]) -> Any:
-    """An array of nested lists of numbers, of two or three dimensions, if NumPy rounds none; all else unchanged."""
-    if not cost or type(cost[0]) is not list or not cost[0]:
+NESTED = frozenset((list, tuple))
+ROWS = NESTED | {np.ndarray}
+
+
+def unnested(cost: list[Any] | tuple[Any, ...]) -> Any:
+    """An array of nested lists or tuples of numbers, or of rows that are arrays, if NumPy rounds none.
+
+    It has two dimensions, or three if there are no arrays. All else stays unchanged.
+    """
+    if not cost or type(cost[0]) not in ROWS or not len(cost[0]):
         return cost
     if (numbers := _native.array_of_lists(cost)) is not None:
         return numbers
     rows, depth = cost, 2
-    if type(cost[0][0]) is list:
-        if set(map(type, cost)) != {list}:
+    if type(cost[0][0]) in NESTED:
+        if not NESTED.issuperset(map(type, cost)):
             return cost
         rows, depth = list(chain.from_iterable(cost)), 3
-    if set(map(type, rows)) != {list}:
+    if not ROWS.issuperset(map(type, rows)):
         return cost
     try:
         array = np.array(cost)

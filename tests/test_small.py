@@ -329,3 +329,74 @@ def test_partial_matchings_take_the_short_way(dtype: str, maximize: bool) -> Non
             assert found.cover is None
         seen.add(found.status)
     assert seen == {"optimal", "partial"}
+
+
+class Costs(np.ndarray):
+    """A class of arrays of a user."""
+
+
+UNALIGNED = np.zeros(1 + 8 * 12, np.uint8)[1:].view(np.float64).reshape(3, 4)
+UNALIGNED[:] = np.arange(12).reshape(3, 4) % 5
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda costs: costs.astype(">f8"), lambda costs: costs.astype(">i4"), lambda costs: costs.astype("f2"),
+        lambda costs: costs.astype("u8"), lambda costs: costs.view(Costs), lambda costs: costs[::-1].view(Costs)[::-1],
+        lambda costs: UNALIGNED, lambda costs: tuple(map(tuple, costs.tolist())), lambda costs: [*costs],
+        lambda costs: (*costs,), lambda costs: [tuple(row) for row in costs], lambda costs: [*costs.astype("i4")],
+        lambda costs: [[np.float32(entry) for entry in row] for row in costs],
+        lambda costs: [*costs[:2].tolist(), costs[2]],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("options", [{}, {"cost_limit": 2}, {"maximize": True, "threads": 1}, {"ties": None}], ids=str)
+def test_costs_that_are_read_as_small_arrays(
+    make: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = make(np.arange(12.0).reshape(3, 4) % 5)
+    expected = gmatch.lap.__wrapped__(given, **options)
+    if "ties" not in options:
+        monkeypatch.delattr(gmatch.assignment.plan, "backend_for")  # the long way needs it
+    found = gmatch.lap(given, **options)
+    assert found.status == expected.status and found.cost == expected.cost
+    assert found.maximize == expected.maximize and found.cost_limit == expected.cost_limit
+    for name in ("row_ind", "row_match", "u", "v", "pair_costs"):
+        one, other = getattr(found, name), getattr(expected, name)
+        assert type(one) is type(other) and one.dtype == other.dtype and one.shape == other.shape, name
+    assert gmatch.verify(given, found)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cost_limit": np.float32(2.5)}, {"cost_limit": np.int64(2)}, {"cost_limit": np.array(2.0)},
+        {"cost_limit": np.inf}, {"cost_limit": np.float16(np.inf)}, {"threads": np.int64(1)}, {"maximize": 1},
+        {"maximize": np.True_, "cost_limit": np.uint8(2)}, {"maximize": 0, "deterministic": np.False_},
+        {"maximize": 2, "cost_limit": -np.inf},
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+def test_options_that_are_read_as_numbers(options: Any, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = (np.arange(12).reshape(3, 4) % 5).astype(dtype)
+    expected = gmatch.lap.__wrapped__(costs, **options)
+    monkeypatch.delattr(gmatch.assignment.plan, "backend_for")
+    for given in (costs, costs.tolist(), csr_array(costs + 1) if "cost_limit" not in options else costs):
+        found = gmatch.lap(given, **options)
+        assert found.maximize is expected.maximize and found.size == expected.size
+        assert found.cost_limit == expected.cost_limit and type(found.cost_limit) is type(expected.cost_limit)
+    assert found.cost == expected.cost + ("cost_limit" not in options) * expected.size
+
+
+def test_costs_and_options_that_are_not_read_as_others() -> None:
+    costs = np.ones((3, 3))
+    for given, options in (
+        (np.ma.array(costs, mask=costs > 0), {}), (costs.astype("u8") * 2**63, {}), ([[1, 2], [3]], {}),
+        ([costs[0], costs[1, :2]], {}), (costs, {"cost_limit": np.nan}),
+        (costs, {"cost_limit": -np.inf}), (costs, {"maximize": True, "cost_limit": np.inf}),
+        (costs, {"cost_limit": np.longdouble("nan")}), (costs, {"threads": np.float64(1)}),
+        (costs, {"cost_limit": np.array([1.0, 2.0])}), (costs, {"threads": np.int64(0)}),
+    ):  # fmt: skip
+        with pytest.raises(gmatch.InvalidInput):
+            gmatch.lap(given, **options)

@@ -112,7 +112,6 @@ def test_lists_become_arrays_at_once() -> None:
     row = [1.0] * 4 * SMALL_SIDE
     for cost in (
         [row, row[1:]],
-        [row, tuple(row)],
         [row, None],
         [[*row, 2**53 + 1]],
         [["x", *row]],
@@ -166,12 +165,13 @@ def test_lists_are_read_as_numpy_reads_them() -> None:
     for lists in (
         [[1, 2], [3, 4]], [[1.5, 2], [3, 4]], [[1, 2], [3, 4.5]], [[1e300, -0.0]], [[2**53, 0.5]],
         [[-(2**63), 2**63 - 1]], [[[1, 2, 3]], [[4, 5, 6]]], [[[1.0], [2]], [[3], [4]]], [[float("inf"), float("nan")]],
+        [[1, 2], (3, 4)], ((1.5, 2), [np.float64(3), 4]), [([1], [2]), ([3], [4])],
     ):  # fmt: skip
         array, expected = unnested(lists), np.array(lists)
         assert type(array) is np.ndarray and array.dtype == expected.dtype and array.shape == expected.shape
         assert array.tobytes() == expected.tobytes() and array.flags.owndata and array.flags.writeable
     for lists in (
-        [[1, 2], [3]], [[1, 2], (3, 4)], [[1.0, 2**53 + 1]], [[2**53 + 1, 1.0]], [[2**63, 1]], [[1, "2"]], [[1, None]],
+        [[1, 2], [3]], [[1.0, 2**53 + 1]], [[2**53 + 1, 1.0]], [[2**63, 1]], [[1, "2"]], [[1, None]],
         [[]], [[[1], [2]], [[3]]], [[1, [2]]], [[[1, 2], [3, 4]], 5],
     ):  # fmt: skip
         assert unnested(lists) is lists or not may_have_rounded_or_cut(lists)

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "bindings/in_front.hpp"
+#include "bindings/nested.hpp"
 #include "bindings/small_arrays.hpp"
 #include "bindings/small_batches.hpp"
 #include "bindings/small_few_pairs.hpp"
@@ -190,6 +191,12 @@ PyObject* by_type(PyObject* table, PyObject* costs) {
   return PyDict_GetItemWithError(table, reinterpret_cast<PyObject*>(Py_TYPE(costs)));  // borrowed
 }
 
+// The result of nested lists of two dimensions; None for other objects.
+nb::object solve_lists(const SmallSolver& solver, const SmallOptions& options) {
+  const nb::object array = array_of_lists(options.costs);
+  return array.is_none() ? array : solver.solve(options.cost_limit, array);
+}
+
 // `parts` are the table of options, the solvers that small_solver makes (by the bits), the parts of SmallBatchSolver, the
 // solvers that small_sparse_solver makes (by the type of a matrix, then by the bits), and the libraries of tensors by their type.
 PyObject* lap_by_short_way(PyObject* parts, PyObject* const* arguments, Py_ssize_t number, PyObject* names) {
@@ -208,7 +215,9 @@ PyObject* lap_by_short_way(PyObject* parts, PyObject* const* arguments, Py_ssize
   if (PyObject* const library = by_type(PyTuple_GetItem(parts, 4), options.costs)) {
     return made_by([&] { return solve_tensor(library, SmallSolver(solver), options); });
   }
-  if (!is_array && !is_sequence_of_arrays(options.costs, array)) Py_RETURN_NONE;
+  if (!is_array && !is_sequence_of_arrays(options.costs, array)) {
+    return made_by([&] { return solve_lists(SmallSolver(solver), options); });
+  }
   const SmallSolver of_one(solver);
   return made_by([&] {
     return SmallBatchSolver(PyTuple_GetItem(parts, 2)).solve(options, of_one.maximize, of_one.deterministic);
