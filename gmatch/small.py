@@ -97,10 +97,11 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
 
 
 def _field_in_batch(
-    name: str, cells: Any, line: tuple[int, int, int, int, bytes | None], *, reason: str, deterministic: bool
+    name: str, cells: Any, line: tuple[int, int, int, int, Any], *, reason: str, deterministic: bool
 ) -> Any:
     """A field of one problem's Assignment, from the cells of its batch; `line` is the problem's line in the table."""
-    begin, *_, tiers = line
+    begin, *_, last = line
+    tiers = last if type(last) is bytes else None
     return _field(name, memoryview(cells)[WORD * begin :], tiers, reason=reason, deterministic=deterministic)
 
 
@@ -110,6 +111,7 @@ class Solver(NamedTuple):
     solve: Callable[..., Assignment | None]
     maximize: bool
     deterministic: bool
+    may_be_partial: bool = False
     make_field_in_batch: Any = None  # for dense costs
 
 
@@ -117,7 +119,7 @@ def _solver(maximize: bool, reason: str, deterministic: bool, may_be_partial: bo
     make_field = partial(_field, reason=reason, deterministic=deterministic)
     solve = _native.small_solver(Assignment, make_field, maximize, deterministic, may_be_partial)
     make_field_in_batch = partial(_field_in_batch, reason=reason, deterministic=deterministic)
-    return Solver(solve, maximize, deterministic, make_field_in_batch)
+    return Solver(solve, maximize, deterministic, may_be_partial, make_field_in_batch)
 
 
 # Options of `lap` as bits of the number of its solver.
@@ -205,7 +207,7 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
         return lap(cost, **options) if quick is None else quick
 
     lap_of_others.__qualname__ = lap.__qualname__  # as errors about arguments say
-    solve, _, _, make_field_in_batch = zip(*SMALL_SOLVERS, strict=True)
+    solve, _, _, _, make_field_in_batch = zip(*SMALL_SOLVERS, strict=True)
     of_batches = (AssignmentBatch, field_of_batch, Items, make_field_in_batch, most_threads)
     of_sparse = {kind: tuple(solver.solve for solver in solvers) for kind, solvers in lap_small_sparse.items()}
     lap_small_first = update_wrapper(

@@ -50,13 +50,13 @@ def batch_of_small(cost: Any, solver: Any, limit: int | float | None, threads: i
     `solver` is a `Solver` of gmatch/small.py. The fields of each are made as the fields of an `Assignment` of small
     costs.
     """
-    _, maximize, deterministic, make_field = solver
+    _, maximize, deterministic, may_be_partial, make_field = solver
     is_array = type(cost) is np.ndarray
     problems = cost if is_array or isinstance(cost, list) else list(cost)
     most = most_threads if threads is None else threads
-    found = _native.lap_small_batch(problems, maximize, deterministic, limit, most)
+    found = _native.lap_small_batch(problems, maximize, deterministic, may_be_partial, limit, most)
     if found is None and (wider := _widened(cost)) is not None:
-        found = _native.lap_small_batch(wider, maximize, deterministic, limit, most)
+        found = _native.lap_small_batch(wider, maximize, deterministic, may_be_partial, limit, most)
     if found is None:
         return None
     if not is_array and len(cost) == 2:
@@ -195,16 +195,16 @@ def may_have_rounded(array: Any) -> bool:
 def field_of_batch(name: str, items: Items) -> Any:
     """A field of the batch that was not set, from its assignments."""
     if name == "status":
+        fewer = Status.PARTIAL if items.cost_limit is None else Status.LIMITED
         return tuple(
-            Status.OPTIMAL if pairs == min(rows, columns) else Status.LIMITED
-            for _, rows, columns, pairs, _ in items.places
+            Status.OPTIMAL if pairs == min(rows, columns) else fewer for _, rows, columns, pairs, _ in items.places
         )
     if name in ("maximize", "cost_limit"):
         return getattr(items, name)
     if name == "covers":
-        return {}
+        return {number: last for number, (*_, last) in enumerate(items.places) if type(last) is tuple}
     if name == "exact":
-        return {number: items[number].exact for number, (*_, tiers) in enumerate(items.places) if tiers is not None}
+        return {number: items[number].exact for number, (*_, last) in enumerate(items.places) if type(last) is bytes}
     if name == "shapes":
         return items.shapes
     if name == "stats":

@@ -326,10 +326,12 @@ class _Problems(_Result):
     def __init__(self, inner: AssignmentBatch, library: _Library, pair_costs: Any) -> None:
         super().__init__(inner, library)
         given, later = vars(inner), inner._later  # a field in neither of them is made when it is asked for
-        self.pair_costs, self.covers = pair_costs, given.get("covers", NOTHING)
-        items = None if later is None or not isinstance(library, _Torch) else later[2][0]
+        self.pair_costs = pair_costs
+        items = None if later is None else later[2][0]
+        is_small = hasattr(items, "memory")
         # The items of small problems of torch, whose pairs are tensors in the memory of the answer.
-        self.small = items if hasattr(items, "memory") else None
+        self.small = items if is_small and isinstance(library, _Torch) else None
+        self.covers = inner.covers if is_small else given.get("covers", NOTHING)
         self.plain = {name: value for name in PLAIN_OF_EACH if (value := given.get(name))}
         if (limit := given.get("cost_limit")) is not None:
             self.plain["cost_limit"] = limit

@@ -207,3 +207,26 @@ def test_a_list_that_another_thread_empties() -> None:
             solved += len(found)
         other.join()
     assert solved
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_problems_without_an_assignment_take_the_short_way(maximize: bool) -> None:
+    forbidden = -np.inf if maximize else np.inf
+    for shapes in ([(5, 7)] * 12, [(4, 4), (9, 5), (3, 8), (6, 6), (1, 4)] * 4):
+        problems = [np.where(RNG.random(shape) < 0.25, RNG.integers(0, 9, shape), forbidden) for shape in shapes]
+        problems[1][:] = RNG.random(shapes[1])
+        given = problems if len(set(shapes)) > 1 else np.array(problems)
+        batch = gmatch.lap(given, infeasible="partial", maximize=maximize)
+        assert batch._later is not None  # the long way makes all fields at once
+        alone = [gmatch.lap(problem, infeasible="partial", maximize=maximize) for problem in problems]
+        assert batch.status == tuple(one.status for one in alone)
+        assert {"partial", "optimal"} == set(batch.status)
+        assert sorted(batch.covers) == [k for k, one in enumerate(alone) if one.cover is not None] and not batch.exact
+        for k, (one, item, problem) in enumerate(zip(alone, batch, problems, strict=True)):
+            assert item.cost == one.cost == batch[k].cost and item.status == one.status
+            for cover in (item.cover, batch[k].cover, batch.covers.get(k)):
+                assert (cover is None) == (one.cover is None)
+                for side in range(0 if cover is None else 2):
+                    assert cover[side].tolist() == one.cover[side].tolist()
+            assert gmatch.verify(problem, item, strict=True)
+        assert gmatch.verify(given, batch)

@@ -353,3 +353,13 @@ def test_other_small_tensors_take_the_way_through_python() -> None:
     assert gmatch.lap(torch.eye(3).bfloat16()).pair_costs.dtype == torch.bfloat16
     with pytest.raises(gmatch.InvalidInput):
         gmatch.lap(torch.tensor([[1.0, torch.nan]]))
+
+
+def test_partial_matchings_of_small_batches_of_tensors() -> None:
+    inf = math.inf
+    costs = torch.tensor([[[1.0, inf], [2.0, inf]], [[1.0, 3.0], [2.0, 9.0]]])
+    for given in (costs, list(costs)):
+        batch = gmatch.lap(given, infeasible="partial")
+        assert batch.status == ("partial", "optimal") and batch.covers.keys() == {0}
+        assert [side.tolist() for side in batch[0].cover] == [[], [0]] and batch[1].cover is None
+        assert batch.covers[0][1].dtype == torch.int64 and batch[0].col_ind.tolist() == [0]

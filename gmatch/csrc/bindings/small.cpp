@@ -109,14 +109,20 @@ struct SmallSolver {
         deterministic(PyTuple_GetItem(parts, 3) == Py_True),
         may_be_partial(PyTuple_GetItem(parts, 4) == Py_True) {}
 
+  SmallCall without_limit() const {
+    SmallCall call{maximize, true, nullptr, deterministic};
+    call.may_be_partial = may_be_partial;
+    return call;
+  }
+
   nb::object solve(nb::handle cost_limit, nb::handle costs) const {
     SmallLimit limit;
     const bool has_limit = cost_limit.is_valid();
     if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
     const ArrayMemory memory(costs);
     std::vector<Count> words;
-    SmallCall call{maximize, true, has_limit ? &limit : nullptr, deterministic};
-    call.may_be_partial = may_be_partial;
+    SmallCall call = without_limit();
+    if (has_limit) call.limit = &limit;
     nb::object cells = assign_small_for(memory, call, words);
     if (cells.is_none()) return cells;
     return later_result(kind, make_field, cells,
@@ -219,9 +225,7 @@ PyObject* lap_by_short_way(PyObject* parts, PyObject* const* arguments, Py_ssize
     return made_by([&] { return solve_lists(SmallSolver(solver), options); });
   }
   const SmallSolver of_one(solver);
-  return made_by([&] {
-    return SmallBatchSolver(PyTuple_GetItem(parts, 2)).solve(options, of_one.maximize, of_one.deterministic);
-  });
+  return made_by([&] { return SmallBatchSolver(PyTuple_GetItem(parts, 2)).solve(options, of_one.without_limit()); });
 }
 
 // `lap`: the short way for small arrays, tensors and sparse matrices, in front of a function of Python for all other calls.

@@ -45,23 +45,25 @@ nb::object numbers_of_marked(const Count* words, Vertex length) {
   return numbers;
 }
 
-void set_cover(nb::handle result, const std::vector<Count>& words, const NotedCall& call) {
-  const nb::object cover =
-      nb::make_tuple(numbers_of_marked(words.data(), call.rows), numbers_of_marked(words.data() + call.rows, call.columns));
+}  // namespace
+
+nb::object cover_of(const std::vector<Count>& words, Vertex rows, Vertex columns) {
+  return nb::make_tuple(numbers_of_marked(words.data(), rows), numbers_of_marked(words.data() + rows, columns));
+}
+
+void set_cover(nb::handle result, nb::handle cover) {
   static PyObject* const name = PyUnicode_InternFromString("cover");
   if (PyObject_GenericSetAttr(result.ptr(), name, cover.ptr()) != 0) throw nb::python_error();
 }
-
-}  // namespace
 
 nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle cells, const NotedCall& call,
                         const std::vector<Count>& words) {
   note_call(first_of(cells), call);
   const nb::tuple pairs = pairs_in(cells, first_of(cells), call.rows, call.columns, &SmallCells<Count>::pair_columns_32);
   const Count size = reinterpret_cast<const SmallCounters*>(first_of(cells))->size;
-  const bool is_partial = call.limit == nullptr && size < std::min(call.rows, call.columns);
-  nb::object result = later_result(kind, make_field, pairs, cells, is_partial ? nb::none() : duals_in_tiers(words));
-  if (is_partial) set_cover(result, words, call);
+  if (!is_partial(call, size)) return later_result(kind, make_field, pairs, cells, duals_in_tiers(words));
+  nb::object result = later_result(kind, make_field, pairs, cells, nb::none());
+  set_cover(result, cover_of(words, call.rows, call.columns));
   return result;
 }
 
