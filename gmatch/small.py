@@ -138,13 +138,13 @@ They return None for costs that need the long way: large, of other types, or ext
 also return None if rounding hides which are cheapest, and there is a limit or 128 bits do not tell which."""
 
 
-def _sparse_solver(storage: int, maximize: bool, deterministic: bool) -> Solver:
+def _sparse_solver(storage: int, maximize: bool, deterministic: bool, may_be_partial: bool) -> Solver:
     make_field, make_field_of_laid_out = (
         partial(_field, reason=reason, deterministic=deterministic)
         for reason in (ONE_CORE_REASON, f"{LAID_OUT}; {FEW_ROWS_REASON}")
     )
     solve = _native.small_sparse_solver(
-        Assignment, make_field, make_field_of_laid_out, storage, maximize, deterministic
+        Assignment, make_field, make_field_of_laid_out, storage, maximize, deterministic, may_be_partial
     )  # fmt: skip
     return Solver(solve, maximize, deterministic)
 
@@ -153,8 +153,8 @@ STORAGE = numbers_of("Storage")
 # The solvers by the type of a sparse matrix.
 lap_small_sparse: dict[type, Solvers] = {
     kind: tuple(
-        _sparse_solver(STORAGE[storage], maximize, deterministic)
-        for _ in (False, True)  # sparse costs without an assignment take the long way
+        _sparse_solver(STORAGE[storage], maximize, deterministic, may_be_partial)
+        for may_be_partial in (False, True)
         for deterministic in (False, True)
         for maximize in (False, True)
     )
