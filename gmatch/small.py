@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, coo_matrix, csc_array, csc_matrix, csr_array, csr_matrix
 
 from . import _native
-from .arrays import device_of, widened
+from .arrays import device_of
 from .backends.cpu import counters_by_name, exact_duals
 from .devices.cpu import MAX_THREADS
 from .errors import InvalidInput
@@ -25,7 +25,6 @@ from .small_batch import (
     CELLS,
     MOST_ROWS_AND_COLUMNS,
     SMALL_COUNTERS,
-    WIDENED,
     WORD,
     Items,
     batch_of_small,
@@ -279,9 +278,7 @@ def _plain_costs(cost: Any, kind: type, options: dict[str, Any]) -> Any:
             return cost
         array = cost.view(ndarray)
     if not (array.dtype.isnative and array.flags.aligned):
-        array = array.astype(array.dtype.newbyteorder("="))
-    if array.dtype in WIDENED or (array.dtype == np.uint64 and array.max() < 2**63):
-        return widened(array)
+        return array.astype(array.dtype.newbyteorder("="))
     return array
 
 

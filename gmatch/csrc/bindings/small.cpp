@@ -1,4 +1,5 @@
 // small.cpp: the short way of small dense problems, for Python.
+#include <algorithm>
 #include <optional>
 
 #include "bindings/in_front.hpp"
@@ -10,6 +11,7 @@
 #include "bindings/small_results.hpp"
 #include "bindings/small_sparse.hpp"
 #include "bindings/ticks.hpp"
+#include "costs/stored.cuh"
 
 namespace {
 
@@ -29,6 +31,21 @@ template <class Wide, class Narrow>
 nb::object cells_of_widened(const SmallMatrix<Narrow>& given, const SmallCall& call, std::vector<Count>& words) {
   std::vector<Wide> copy;
   return cells_of(copied_with_long_lines(given, copy), call, words);
+}
+
+// A float of 16 bits.
+struct HalfFloat {
+  Float16 stored;
+
+  operator float() const { return value_of(stored); }
+};
+
+// As cells_of_widened, for integers of 64 bits without a sign. None if one has its highest bit.
+nb::object cells_of_unsigned(const SmallMatrix<unsigned long long>& given, const SmallCall& call, std::vector<Count>& words) {
+  std::vector<Count> copy;
+  const SmallMatrix<Count> same = copied_with_long_lines(given, copy);
+  const bool fits = std::none_of(copy.begin(), copy.end(), [](Count entry) { return entry < 0; });
+  return fits ? cells_of(same, call, words) : nb::none();
 }
 
 // As cells_of, for matrices that are not small. None unless nearly all pairs have the same cost and few cost less.
@@ -71,6 +88,11 @@ nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call, st
     case 'h': return cells_of_widened<std::int32_t>(memory.matrix<std::int16_t>(), call, words);
     case 'H': return cells_of_widened<std::int32_t>(memory.matrix<std::uint16_t>(), call, words);
     case 'I': return cells_of_widened<Count>(memory.matrix<unsigned>(), call, words);
+    case 'e': return cells_of_widened<float>(memory.matrix<HalfFloat>(), call, words);
+    case 'L':
+    case 'Q':
+      if (memory.entry_size() == 4) return cells_of_widened<Count>(memory.matrix<unsigned>(), call, words);
+      return cells_of_unsigned(memory.matrix<unsigned long long>(), call, words);
     default: break;
   }
   if (memory.entry_size() == 4) return cells_of(memory.matrix<std::int32_t>(), call, words);
@@ -84,7 +106,10 @@ char type_of_solution(char type) {
     case 'B':
     case 'h':
     case 'H': return 'i';
-    case 'I': return sizeof(long) == sizeof(Count) ? 'l' : 'q';
+    case 'I':
+    case 'L':
+    case 'Q': return sizeof(long) == sizeof(Count) ? 'l' : 'q';
+    case 'e': return 'f';
     default: return type;
   }
 }
