@@ -95,6 +95,15 @@ class Items:
     def __iter__(self) -> Iterator[Assignment]:
         return iter(_native.results_of_small_batch(Assignment, self.make_field, self.memory, self.places))
 
+    def as_tensors(self, make_field: Callable[..., Any], from_numpy: Any, problems: Any) -> list[Assignment]:
+        """The assignments, with pairs that are tensors of torch, and with fields make_field(name, problems, number)."""
+        return _native.results_as_tensors(Assignment, make_field, from_numpy, self.memory, self.places, problems)
+
+    @property
+    def covers(self) -> dict[int, Any]:
+        """The covers of the problems that are partial."""
+        return {number: last for number, (*_, last) in enumerate(self.places) if type(last) is tuple}
+
     def pairs_of(self, number: int) -> tuple[Any, Any]:
         """The rows and the columns of the pairs of a problem, with 64 bits: views."""
         return _native.pairs_of_small_batch(self.memory, self.places[number])
@@ -199,10 +208,8 @@ def field_of_batch(name: str, items: Items) -> Any:
         return tuple(
             Status.OPTIMAL if pairs == min(rows, columns) else fewer for _, rows, columns, pairs, _ in items.places
         )
-    if name in ("maximize", "cost_limit"):
+    if name in ("maximize", "cost_limit", "covers"):
         return getattr(items, name)
-    if name == "covers":
-        return {number: last for number, (*_, last) in enumerate(items.places) if type(last) is tuple}
     if name == "exact":
         return {number: items[number].exact for number, (*_, last) in enumerate(items.places) if type(last) is bytes}
     if name == "shapes":

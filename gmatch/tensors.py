@@ -327,11 +327,11 @@ class _Problems(_Result):
         super().__init__(inner, library)
         given, later = vars(inner), inner._later  # a field in neither of them is made when it is asked for
         self.pair_costs = pair_costs
-        items = None if later is None else later[2][0]
+        items: Any = None if later is None else later[2][0]
         is_small = hasattr(items, "memory")
         # The items of small problems of torch, whose pairs are tensors in the memory of the answer.
         self.small = items if is_small and isinstance(library, _Torch) else None
-        self.covers = inner.covers if is_small else given.get("covers", NOTHING)
+        self.covers = items.covers if is_small else given.get("covers", NOTHING)
         self.plain = {name: value for name in PLAIN_OF_EACH if (value := given.get(name))}
         if (limit := given.get("cost_limit")) is not None:
             self.plain["cost_limit"] = limit
@@ -351,7 +351,9 @@ class _Problems(_Result):
         return one
 
     def __iter__(self) -> Iterator[Assignment]:
-        return map(self.__getitem__, range(len(self)))
+        if self.small is None or self.plain or self.covers or self.pair_costs is not None:
+            return map(self.__getitem__, range(len(self)))
+        return iter(self.small.as_tensors(_field_in_batch, sys.modules["torch"].from_numpy, self))
 
     def pairs_of(self, number: int) -> tuple[Any, Any]:
         """The rows and the columns of the pairs of a problem."""

@@ -261,6 +261,19 @@ nb::list results_of_small_batch(nb::handle kind, nb::handle make_field, nb::hand
   return all;
 }
 
+// As results_of_small_batch, with pairs that are tensors in the memory of the cells. Their fields are made of `problems` and the
+// number of the problem.
+nb::list results_as_tensors(nb::handle kind, nb::handle make_field, nb::handle from_numpy, nb::handle cells,
+                            const nb::list& table, nb::handle problems) {
+  nb::list all;
+  for (const nb::handle line : table) {
+    const nb::tuple pairs = pairs_of_small_batch(cells, nb::borrow<nb::tuple>(line));
+    const nb::object tensors = nb::make_tuple(from_numpy(pairs[0]), from_numpy(pairs[1]));
+    all.append(later_result(kind, make_field, tensors, nb::make_tuple(problems, nb::len(all)), nullptr));
+  }
+  return all;
+}
+
 }  // namespace
 
 void define_small_batches(nb::module_& m) {
@@ -269,4 +282,5 @@ void define_small_batches(nb::module_& m) {
   m.def("pairs_of_small_batch", &pairs_of_small_batch);
   m.def("result_of_small_batch", &result_of_small_batch);
   m.def("results_of_small_batch", &results_of_small_batch);
+  m.def("results_as_tensors", &results_as_tensors);
 }
