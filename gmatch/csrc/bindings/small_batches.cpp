@@ -169,7 +169,7 @@ nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, 
   nb::list table;
   for (const CellsOfProblem& problem : problems) {
     const NotedCall noted = problem.noted(memory.type(), call);
-    const bool has_cover = is_partial(noted, problem.pairs);
+    const bool has_cover = are_cover(problem.words, noted, problem.pairs);
     const nb::object last = has_cover ? cover_of(problem.words, noted.rows, noted.columns) : duals_in_tiers(problem.words);
     table.append(nb::make_tuple(problem.begin, problem.rows, problem.columns, problem.pairs, last));
   }

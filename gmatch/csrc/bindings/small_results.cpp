@@ -61,7 +61,7 @@ nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle cells
   note_call(first_of(cells), call);
   const nb::tuple pairs = pairs_in(cells, first_of(cells), call.rows, call.columns, &SmallCells<Count>::pair_columns_32);
   const Count size = reinterpret_cast<const SmallCounters*>(first_of(cells))->size;
-  if (!is_partial(call, size)) return later_result(kind, make_field, pairs, cells, duals_in_tiers(words));
+  if (!are_cover(words, call, size)) return later_result(kind, make_field, pairs, cells, duals_in_tiers(words));
   nb::object result = later_result(kind, make_field, pairs, cells, nb::none());
   set_cover(result, cover_of(words, call.rows, call.columns));
   return result;

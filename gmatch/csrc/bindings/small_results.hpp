@@ -46,9 +46,10 @@ nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle pairs
 nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle cells, const NotedCall& call,
                         const std::vector<Count>& words);
 
-// Whether a call has left vertices of both sides free, though it had no limit: forbidden pairs leave no assignment.
-inline bool is_partial(const NotedCall& call, Count pairs) {
-  return call.limit == nullptr && pairs < std::min(call.rows, call.columns);
+// Whether words are a cover, not duals in tiers: a call without a limit has left vertices of both sides free.
+inline bool are_cover(const std::vector<Count>& words, const NotedCall& call, Count pairs) {
+  const auto vertices = static_cast<std::size_t>(call.rows) + call.columns;
+  return call.limit == nullptr && pairs < std::min(call.rows, call.columns) && words.size() == vertices;
 }
 // The rows and the columns of the cover of a largest matching; see solve_plain.
 nb::object cover_of(const std::vector<Count>& words, Vertex rows, Vertex columns);

@@ -113,11 +113,11 @@ class TwoParts {
   }
 
   const ShortVector<Tier>& tiers() const { return tiers_; }
-  // Frees the crowded rows that use the number, after `solve`.
+  // Frees the crowded rows that use the number, after `solve`. There is at least one.
   void free_rows_without_column(const ShortestPathResult<double>& result) const {
     for (Vertex k = 0; k < num_crowded_; ++k) {
       Vertex& column = result.row_match[rows_[k]];
-      if (cost(rows_[k], column) < number_) continue;
+      if (less_of(rows_[k])[column / Scan::WORD] >> column % Scan::WORD & 1) continue;
       result.col_match[column] = NONE;
       column = NONE;
     }
@@ -160,7 +160,7 @@ class TwoParts {
 
   static bool leaves_room(double number, Vertex rows, double rest) { return number > LoweredCosts::ROOM * (rows + 1.0) * rest; }
   double cost(Vertex row, Vertex column) const { return static_cast<double>(costs_.at(row, column)); }
-  Word* less_of(Vertex row) { return less_ + Count{row} * words_; }
+  Word* less_of(Vertex row) const { return less_ + Count{row} * words_; }
 
   double scan(Vertex row) {
     Word* const less = less_of(row);
