@@ -63,11 +63,12 @@ def linear_sum_assignment(cost_matrix: Any, maximize: bool = False) -> tuple[npt
     >>> col_ind.tolist()
     [1, 0, 2]
     """
-    quick = pairs_small(cost_matrix, bool(maximize)) if type(cost_matrix) is np.ndarray else None
+    maximize = bool(maximize)
+    array = cost_matrix if type(cost_matrix) is np.ndarray else _numbers(cost_matrix)
+    quick = pairs_small(array, maximize)
     if quick is not None:
         return quick
-    array = _numbers(cost_matrix)
-    maximize = bool(maximize)
+    array = _numbers(array)
     if array.ndim != 2:
         raise ValueError(f"expected a matrix (2-D array), got a {array.ndim} array")
     try:

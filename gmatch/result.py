@@ -62,6 +62,14 @@ class _Later(_native.Later):
         return sorted({*super().__dir__(), *type(self).__dataclass_fields__} - {"later", "moved"})
 
 
+class _RowsOfPairs(_native.RowsOfPairs, cached_property[Any]):
+    """A property that takes no code of Python if `_later` has the pairs."""
+
+
+class _ColumnsOfPairs(_native.ColumnsOfPairs, cached_property[Any]):
+    """A property that takes no code of Python if `_later` has the pairs."""
+
+
 class _Pairs(_Later):
     """A result that is pairs of rows and columns."""
 
@@ -78,14 +86,14 @@ class _Pairs(_Later):
             return pairs
         return self.row_ind, self.col_ind
 
-    @cached_property
+    @_RowsOfPairs
     def row_ind(self) -> Any:
         """The matched rows in increasing order, shape (size,)."""
         if self._later is not None:
             return next(iter(self))
         return places_of(self.row_match >= 0)
 
-    @cached_property
+    @_ColumnsOfPairs
     def col_ind(self) -> Any:
         """The columns matched with `row_ind`, shape (size,)."""
         if self._later is not None:
@@ -628,6 +636,11 @@ class Assignment(_Pairs):
             f"<Assignment of {self.size} pairs between {rows} rows and {columns} columns, cost {self.cost}, "
             f"{self.status}>"
         )
+
+
+# After the class is made: else they would be defaults of the fields.
+for name, array_of_cells in _native.ARRAYS_OF_CELLS.items():
+    setattr(Assignment, name, array_of_cells)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, update_wrapper
+from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, coo_matrix, csc_array, csc_matrix, csr_array, csr_matrix
 
 from . import _native
-from .arrays import widened
+from .arrays import device_of
 from .backends.cpu import counters_by_name, exact_duals
 from .devices.cpu import MAX_THREADS
 from .errors import InvalidInput
@@ -24,7 +25,6 @@ from .small_batch import (
     CELLS,
     MOST_ROWS_AND_COLUMNS,
     SMALL_COUNTERS,
-    WIDENED,
     WORD,
     Items,
     batch_of_small,
@@ -34,15 +34,14 @@ from .small_batch import (
     unnested,
 )
 from .small_gpu import small_on_gpu_first
-from .tensors import Matrices, are_whole, comes_back, in_its_library
+from .tensors import LIBRARIES, Matrices, are_whole, comes_back, in_its_library
 
 SMALL_SIDE = _native.SMALL_SIDE
 COUNTED = SMALL_COUNTERS.getter("augmentations", "rows_scanned", "dual_updates", "entries_read", "ticks", "start_size")
 WITH_CHOICE, MAXIMIZE_ASKED, TYPE_OF_LIMIT, LIMIT = map(
     SMALL_COUNTERS.names.index, ("rows_with_choice", "maximize", "type_of_limit", "limit")
 )
-ABOUT = SMALL_COUNTERS.getter("rows", "columns", "type_of_costs", "size", "whole_duals")
-VECTORS = ("row_match", "col_match", "u", "v")
+ABOUT = SMALL_COUNTERS.getter("rows", "columns", "size")
 ndarray, empty, int64 = np.ndarray, np.empty, np.dtype(np.int64)
 
 pairs_small: Callable[[npt.NDArray[Any], bool], tuple[npt.NDArray[Any], npt.NDArray[Any]] | None]
@@ -52,11 +51,13 @@ a rule."""
 
 
 def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, deterministic: bool = False) -> Any:
-    """A field of an Assignment that is no attribute of its class, from the cells."""
+    """A field of an Assignment that is no array and no attribute of its class, from the cells."""
     counters = CELLS[True].views["counters"](cells, 0, 0)  # at the beginning, whatever the shape
-    rows, columns, type_of_costs, pairs, has_whole_duals = ABOUT(counters.tolist())
+    rows, columns, pairs = ABOUT(counters.tolist())
     if name == "status":
-        return Status.OPTIMAL if pairs == min(rows, columns) else Status.LIMITED
+        if pairs == min(rows, columns):
+            return Status.OPTIMAL
+        return Status.LIMITED if counters[TYPE_OF_LIMIT] else Status.PARTIAL
     if name == "exact":
         return None if tiers is None else exact_duals(tiers, rows, columns)
     if name == "stats":
@@ -67,11 +68,6 @@ def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, determini
     if name == "cost_limit":
         kind = chr(counters[TYPE_OF_LIMIT])
         return None if kind == "\0" else counters.view(kind)[LIMIT].item()
-    views = CELLS[bool(has_whole_duals)].views
-    if name in VECTORS:
-        return views[name](cells, rows, columns)
-    if name == "pair_costs":
-        return views[name](cells, rows, columns)[:pairs].astype(chr(type_of_costs))
     raise AttributeError(name)
 
 
@@ -100,10 +96,11 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
 
 
 def _field_in_batch(
-    name: str, cells: Any, line: tuple[int, int, int, int, bytes | None], *, reason: str, deterministic: bool
+    name: str, cells: Any, line: tuple[int, int, int, int, Any], *, reason: str, deterministic: bool
 ) -> Any:
     """A field of one problem's Assignment, from the cells of its batch; `line` is the problem's line in the table."""
-    begin, *_, tiers = line
+    begin, *_, last = line
+    tiers = last if type(last) is bytes else None
     return _field(name, memoryview(cells)[WORD * begin :], tiers, reason=reason, deterministic=deterministic)
 
 
@@ -113,23 +110,25 @@ class Solver(NamedTuple):
     solve: Callable[..., Assignment | None]
     maximize: bool
     deterministic: bool
+    may_be_partial: bool = False
     make_field_in_batch: Any = None  # for dense costs
 
 
-def _solver(maximize: bool, reason: str, deterministic: bool) -> Solver:
+def _solver(maximize: bool, reason: str, deterministic: bool, may_be_partial: bool) -> Solver:
     make_field = partial(_field, reason=reason, deterministic=deterministic)
-    solve = _native.small_solver(Assignment, make_field, maximize, deterministic)
+    solve = _native.small_solver(Assignment, make_field, maximize, deterministic, may_be_partial)
     make_field_in_batch = partial(_field_in_batch, reason=reason, deterministic=deterministic)
-    return Solver(solve, maximize, deterministic, make_field_in_batch)
+    return Solver(solve, maximize, deterministic, may_be_partial, make_field_in_batch)
 
 
 # Options of `lap` as bits of the number of its solver.
-MAXIMIZE, DETERMINISTIC, METHOD_ASKED_FOR = 1, 2, 4
+MAXIMIZE, DETERMINISTIC, PARTIAL, METHOD_ASKED_FOR = 1, 2, 4, 8
 
 Solvers = tuple[Solver, ...]
 SMALL_SOLVERS: Solvers = tuple(
-    _solver(maximize, reason, deterministic)
+    _solver(maximize, reason, deterministic, may_be_partial)
     for reason in (FEW_ROWS_REASON, "asked for")
+    for may_be_partial in (False, True)
     for deterministic in (False, True)
     for maximize in (False, True)
 )
@@ -138,13 +137,13 @@ They return None for costs that need the long way: large, of other types, or ext
 also return None if rounding hides which are cheapest, and there is a limit or 128 bits do not tell which."""
 
 
-def _sparse_solver(storage: int, maximize: bool, deterministic: bool) -> Solver:
+def _sparse_solver(storage: int, maximize: bool, deterministic: bool, may_be_partial: bool) -> Solver:
     make_field, make_field_of_laid_out = (
         partial(_field, reason=reason, deterministic=deterministic)
         for reason in (ONE_CORE_REASON, f"{LAID_OUT}; {FEW_ROWS_REASON}")
     )
     solve = _native.small_sparse_solver(
-        Assignment, make_field, make_field_of_laid_out, storage, maximize, deterministic
+        Assignment, make_field, make_field_of_laid_out, storage, maximize, deterministic, may_be_partial
     )  # fmt: skip
     return Solver(solve, maximize, deterministic)
 
@@ -153,7 +152,8 @@ STORAGE = numbers_of("Storage")
 # The solvers by the type of a sparse matrix.
 lap_small_sparse: dict[type, Solvers] = {
     kind: tuple(
-        _sparse_solver(STORAGE[storage], maximize, deterministic)
+        _sparse_solver(STORAGE[storage], maximize, deterministic, may_be_partial)
+        for may_be_partial in (False, True)
         for deterministic in (False, True)
         for maximize in (False, True)
     )
@@ -162,7 +162,7 @@ lap_small_sparse: dict[type, Solvers] = {
     }.items()
     for kind in kinds
 }  # fmt: skip
-"""The solvers of small sparse matrices, by the bits of MAXIMIZE and DETERMINISTIC."""
+"""The solvers of small sparse matrices, by the bits of MAXIMIZE, DETERMINISTIC and PARTIAL."""
 
 OPTIONS_OF_SMALL: dict[str, Any] = {
     "cost": ..., "cost_limit": None,
@@ -170,7 +170,7 @@ OPTIONS_OF_SMALL: dict[str, Any] = {
     "maximize": (False, 0, True, MAXIMIZE),
     "deterministic": (False, 0, True, DETERMINISTIC),
     "forbid_nan": (False, 0, True, 0),
-    "infeasible": ("raise", 0, "partial", 0),
+    "infeasible": ("raise", 0, "partial", PARTIAL),
     "initial": ("auto", 0), "device": (None, 0, "cpu", 0), "certify": (False, 0),
     "threads": (None, 0, range(1, MAX_THREADS + 1), 0), "duals": (None, 0), "sizes": (None, 0), "mask": (None, 0),
     "top_nodes": (None, 0),
@@ -189,13 +189,13 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
     def lap_of_others(cost: Any, **options: Any) -> Any:
         kind = type(cost)
         quick: Assignment | AssignmentBatch | None
+        plain_options = _plain_options(options)
+        plain = _plain_costs(cost, kind, plain_options)
+        if plain is not cost or plain_options is not options:
+            return lap_small_first(plain, **plain_options)
         if kind in SEQUENCES and cost and type(cost[0]) is ndarray:
             quick = _batch_first(cost, options)
             return lap(cost, **options) if quick is None else quick
-        if kind is list:
-            array = unnested(cost)
-            if type(array) is ndarray:
-                return lap_small_first(array, **options)
         if kind in lap_small_sparse:  # no small one
             return lap(cost, **options)
         if kind is not ndarray and comes_back(cost):
@@ -206,11 +206,11 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
         return lap(cost, **options) if quick is None else quick
 
     lap_of_others.__qualname__ = lap.__qualname__  # as errors about arguments say
-    solve, _, _, make_field_in_batch = zip(*SMALL_SOLVERS, strict=True)
+    solve, _, _, _, make_field_in_batch = zip(*SMALL_SOLVERS, strict=True)
     of_batches = (AssignmentBatch, field_of_batch, Items, make_field_in_batch, most_threads)
     of_sparse = {kind: tuple(solver.solve for solver in solvers) for kind, solvers in lap_small_sparse.items()}
     lap_small_first = update_wrapper(
-        _native.small_lap(OPTIONS_OF_SMALL, solve, of_batches, of_sparse, lap_of_others), lap
+        _native.small_lap(OPTIONS_OF_SMALL, solve, of_batches, of_sparse, LIBRARIES, lap_of_others), lap
     )  # fmt: skip
     return lap_small_first
 
@@ -224,10 +224,7 @@ def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentB
     solver = _solver_for(options, SMALL_SOLVERS)
     if solver is None:
         return None
-    if not cost.size:
-        return of_nothing(cost, options)
-    array = _as_small_array(cost)
-    return None if array is None else solver.solve(*_limit_in(options), array)
+    return None if cost.size else of_nothing(cost, options)
 
 
 def _batch_first(cost: Any, options: dict[str, Any]) -> AssignmentBatch | None:
@@ -238,18 +235,51 @@ def _batch_first(cost: Any, options: dict[str, Any]) -> AssignmentBatch | None:
     return batch_of_small(cost, solver, options.get("cost_limit"), options.get("threads"))
 
 
-def _limit_in(options: dict[str, Any]) -> tuple[Any, ...]:
-    limit = options.get("cost_limit")
-    return () if limit is None else (limit,)
+# Options that are true or false.
+TRUTHS = frozenset(name for name, taken in OPTIONS_OF_SMALL.items() if taken not in (..., None) and taken[0] is False)
 
 
-def _as_small_array(cost: Any) -> Any:
-    """A small matrix of another type, as the long way reads it; None if it needs the long way."""
-    if cost.ndim != 2 or cost.dtype not in WIDENED:
-        return None
-    if min(cost.shape) > SMALL_SIDE or sum(cost.shape) > MOST_ROWS_AND_COLUMNS:
-        return None
-    return widened(cost)
+def _plain_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Options with numbers of Python in the place of equal numbers of NumPy; the same dictionary if it has none.
+
+    A limit that nothing is above is left out.
+    """
+    changed = {}
+    for name, option in options.items():
+        plain = option
+        if isinstance(option, np.generic | ndarray) and option.ndim == 0 and name in OPTIONS_OF_SMALL:
+            plain = option.item()
+        if name in TRUTHS and type(plain) is int:
+            plain = bool(plain)
+        if plain is not option and type(plain) in (bool, int, float):
+            changed[name] = plain
+    both = options | changed if changed else options
+    limit = both.get("cost_limit")
+    if type(limit) is float and limit == (-inf if both.get("maximize") is True else inf):
+        both = both | {"cost_limit": None}
+    return both
+
+
+def _plain_costs(cost: Any, kind: type, options: dict[str, Any]) -> Any:
+    """A small array of a type that the extension reads, in the place of costs that the long way reads as such an array.
+
+    Costs of other kinds are returned as they are.
+    """
+    if kind is list or kind is tuple:
+        return unnested(cost)
+    if not isinstance(cost, ndarray) or cost.ndim != 2 or cost.dtype.kind not in "biuf" or not cost.size:
+        return cost
+    is_small = min(cost.shape) <= SMALL_SIDE and sum(cost.shape) <= MOST_ROWS_AND_COLUMNS
+    if not is_small or _solver_for(options, SMALL_SOLVERS) is None:
+        return cost
+    array = cost
+    if kind is not ndarray:
+        if device_of(cost) != "cpu" or hasattr(cost, "mask"):
+            return cost
+        array = cost.view(ndarray)
+    if not (array.dtype.isnative and array.flags.aligned):
+        return array.astype(array.dtype.newbyteorder("="))
+    return array
 
 
 def _solver_for(options: dict[str, Any], solvers: Solvers) -> Solver | None:

@@ -50,13 +50,13 @@ def batch_of_small(cost: Any, solver: Any, limit: int | float | None, threads: i
     `solver` is a `Solver` of gmatch/small.py. The fields of each are made as the fields of an `Assignment` of small
     costs.
     """
-    _, maximize, deterministic, make_field = solver
+    _, maximize, deterministic, may_be_partial, make_field = solver
     is_array = type(cost) is np.ndarray
     problems = cost if is_array or isinstance(cost, list) else list(cost)
     most = most_threads if threads is None else threads
-    found = _native.lap_small_batch(problems, maximize, deterministic, limit, most)
+    found = _native.lap_small_batch(problems, maximize, deterministic, may_be_partial, limit, most)
     if found is None and (wider := _widened(cost)) is not None:
-        found = _native.lap_small_batch(wider, maximize, deterministic, limit, most)
+        found = _native.lap_small_batch(wider, maximize, deterministic, may_be_partial, limit, most)
     if found is None:
         return None
     if not is_array and len(cost) == 2:
@@ -94,6 +94,15 @@ class Items:
 
     def __iter__(self) -> Iterator[Assignment]:
         return iter(_native.results_of_small_batch(Assignment, self.make_field, self.memory, self.places))
+
+    def as_tensors(self, make_field: Callable[..., Any], from_numpy: Any, problems: Any) -> list[Assignment]:
+        """The assignments, with pairs that are tensors of torch, and with fields make_field(name, problems, number)."""
+        return _native.results_as_tensors(Assignment, make_field, from_numpy, self.memory, self.places, problems)
+
+    @property
+    def covers(self) -> dict[int, Any]:
+        """The covers of the problems that are partial."""
+        return {number: last for number, (*_, last) in enumerate(self.places) if type(last) is tuple}
 
     def pairs_of(self, number: int) -> tuple[Any, Any]:
         """The rows and the columns of the pairs of a problem, with 64 bits: views."""
@@ -152,18 +161,25 @@ def of_nothing(cost: Any, options: dict[str, Any]) -> Assignment | None:
     return assignment
 
 
-def unnested(cost: list[Any]) -> Any:
-    """An array of nested lists of numbers, of two or three dimensions, if NumPy rounds none; all else unchanged."""
-    if not cost or type(cost[0]) is not list or not cost[0]:
+NESTED = frozenset((list, tuple))
+ROWS = NESTED | {np.ndarray}
+
+
+def unnested(cost: list[Any] | tuple[Any, ...]) -> Any:
+    """An array of nested lists or tuples of numbers, or of rows that are arrays, if NumPy rounds none.
+
+    It has two dimensions, or three if there are no arrays. All else stays unchanged.
+    """
+    if not cost or type(cost[0]) not in ROWS or not len(cost[0]):
         return cost
     if (numbers := _native.array_of_lists(cost)) is not None:
         return numbers
     rows, depth = cost, 2
-    if type(cost[0][0]) is list:
-        if set(map(type, cost)) != {list}:
+    if type(cost[0][0]) in NESTED:
+        if not NESTED.issuperset(map(type, cost)):
             return cost
         rows, depth = list(chain.from_iterable(cost)), 3
-    if set(map(type, rows)) != {list}:
+    if not ROWS.issuperset(map(type, rows)):
         return cost
     try:
         array = np.array(cost)
@@ -188,16 +204,14 @@ def may_have_rounded(array: Any) -> bool:
 def field_of_batch(name: str, items: Items) -> Any:
     """A field of the batch that was not set, from its assignments."""
     if name == "status":
+        fewer = Status.PARTIAL if items.cost_limit is None else Status.LIMITED
         return tuple(
-            Status.OPTIMAL if pairs == min(rows, columns) else Status.LIMITED
-            for _, rows, columns, pairs, _ in items.places
+            Status.OPTIMAL if pairs == min(rows, columns) else fewer for _, rows, columns, pairs, _ in items.places
         )
-    if name in ("maximize", "cost_limit"):
+    if name in ("maximize", "cost_limit", "covers"):
         return getattr(items, name)
-    if name == "covers":
-        return {}
     if name == "exact":
-        return {number: items[number].exact for number, (*_, tiers) in enumerate(items.places) if tiers is not None}
+        return {number: items[number].exact for number, (*_, last) in enumerate(items.places) if type(last) is bytes}
     if name == "shapes":
         return items.shapes
     if name == "stats":

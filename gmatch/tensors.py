@@ -35,6 +35,9 @@ PLAIN_OF_BATCH = "maximize", "cost_limit", "forbid_nan", "places"
 # Fields of each problem of a batch that are False by default.
 PLAIN_OF_EACH = "maximize", "forbid_nan"
 NOTHING: dict[int, Any] = {}
+# What the short way makes results of tensors on the host with: see solve_tensor of csrc/bindings/small.cpp. It is empty
+# until the first tensor comes, for gmatch does not import torch.
+LIBRARIES: dict[type, tuple[Any, Any]] = {}
 
 
 class Matrices(list[Any]):
@@ -120,7 +123,7 @@ def in_its_library(given: Any, solve: Callable[..., Any], **options: Any) -> Any
     """The answer of a solver for costs or a graph, in their library and on their device."""
     like = given[0] if isinstance(given, list | tuple) else given
     _refuse_capture(like)
-    library = (_Torch if library_of(like) == "torch" else _JAX)(like)
+    library = _Torch.of(like) if library_of(like) == "torch" else _JAX(like)
     with _on_its_stream(like):
         found = solve(as_arrays(given), **options)
         if isinstance(found, AssignmentBatch):
@@ -132,7 +135,7 @@ def mates_of(cost: Any, solve: Callable[..., Any], **options: Any) -> tuple[Any,
     """The mates of both sides, as tensors in one piece, for costs that are a single tensor of torch."""
     _refuse_capture(cost)
     with _on_its_stream(cost):
-        found, library = solve(as_arrays(cost), **options), _Torch(cost)
+        found, library = solve(as_arrays(cost), **options), _Torch.of(cost)
         return library.indices(found.row_match).contiguous(), library.indices(found.col_match).contiguous()
 
 
@@ -183,11 +186,16 @@ def _as_arrays_of(cover: tuple[Any, Any]) -> tuple[Any, Any]:
 class _Torch:
     """Makes tensors of torch."""
 
-    def __init__(self, like: Any) -> None:
-        self.torch, self.dtype = sys.modules["torch"], like.dtype
+    def __init__(self, dtype: Any, device: int | None = None) -> None:
+        self.torch, self.dtype, self.device = sys.modules["torch"], dtype, device
         self.from_numpy = self.torch.from_numpy
-        self.device = like.device.index if getattr(like, "is_cuda", False) else None
-        self.stream = None if self.device is None else _stream_of_torch(self.device)
+        self.stream = None if device is None else _stream_of_torch(device)
+
+    @classmethod
+    def of(cls, like: Any) -> _Torch:
+        """For the type and the device of a tensor."""
+        LIBRARIES.setdefault(sys.modules["torch"].Tensor, (sys.modules["torch"].from_numpy, _field_of_small))
+        return cls(like.dtype, like.device.index if getattr(like, "is_cuda", False) else None)
 
     def array(self, array: Any, is_ordered: bool = False) -> Any:
         """A tensor on the same device, mostly in the same memory. `is_ordered`: this call's stream wrote it."""
@@ -318,10 +326,12 @@ class _Problems(_Result):
     def __init__(self, inner: AssignmentBatch, library: _Library, pair_costs: Any) -> None:
         super().__init__(inner, library)
         given, later = vars(inner), inner._later  # a field in neither of them is made when it is asked for
-        self.pair_costs, self.covers = pair_costs, given.get("covers", NOTHING)
-        items = None if later is None or not isinstance(library, _Torch) else later[2][0]
+        self.pair_costs = pair_costs
+        items: Any = None if later is None else later[2][0]
+        is_small = hasattr(items, "memory")
         # The items of small problems of torch, whose pairs are tensors in the memory of the answer.
-        self.small = items if hasattr(items, "memory") else None
+        self.small = items if is_small and isinstance(library, _Torch) else None
+        self.covers = items.covers if is_small else given.get("covers", NOTHING)
         self.plain = {name: value for name in PLAIN_OF_EACH if (value := given.get(name))}
         if (limit := given.get("cost_limit")) is not None:
             self.plain["cost_limit"] = limit
@@ -341,7 +351,9 @@ class _Problems(_Result):
         return one
 
     def __iter__(self) -> Iterator[Assignment]:
-        return map(self.__getitem__, range(len(self)))
+        if self.small is None or self.plain or self.covers or self.pair_costs is not None:
+            return map(self.__getitem__, range(len(self)))
+        return iter(self.small.as_tensors(_field_in_batch, sys.modules["torch"].from_numpy, self))
 
     def pairs_of(self, number: int) -> tuple[Any, Any]:
         """The rows and the columns of the pairs of a problem."""
@@ -364,6 +376,10 @@ class _Problems(_Result):
 
 def _field_in_batch(name: str, problems: _Problems, number: int) -> Any:
     return _Result(problems.inner[number], problems.library).field(name)
+
+
+def _field_of_small(name: str, inner: Assignment, dtype: Any) -> Any:
+    return _Result(inner, _Torch(dtype)).field(name)
 
 
 def _one(inner: Any, library: _Library, pair_costs: Any) -> Any:

@@ -49,10 +49,11 @@ def test_as_the_long_way(dtype: str) -> None:
     "cost",
     [
         np.full((3, 3), np.inf), np.array([[1, np.nan]]), np.full((2, 2), 2**62),
-        np.zeros((0, 3)), np.add.outer(*2 * [np.arange(SMALL_SIDE + 1)]), np.zeros((3, 3), np.float16),
+        np.zeros((0, 3)), np.add.outer(*2 * [np.arange(SMALL_SIDE + 1)]), np.full((3, 3), np.nan, "f2"),
         np.zeros((3, 3), ">f8"), np.zeros(3), np.arange(4 * SMALL_SIDE)[None], np.zeros((2, 2), complex),
         np.zeros((2, 2), object), np.zeros((3, 3), "i1,f8")["f1"], np.zeros((2, 2), "datetime64[s]"),
-        np.zeros((2, 2), "V0"), np.zeros((2, 2), ">i2"), np.zeros((2, 2), np.uint64), np.zeros((2, 2), np.longdouble),
+        np.zeros((2, 2), "V0"), np.zeros((2, 2), ">i2"), np.full((2, 2), 2**63, np.uint64),
+        np.zeros((2, 2), np.longdouble),
     ],
 )  # fmt: skip
 def test_what_takes_the_long_way(cost: np.ndarray) -> None:
@@ -194,9 +195,15 @@ def test_pairs_have_the_length_that_they_are_unpacked_to() -> None:
     assert len(gmatch.lap(np.zeros((3, 4, 5)))) == 3
 
 
-@pytest.mark.parametrize("result", [lambda: gmatch.lap(np.eye(6)), lambda: gmatch.max_matching(csr_array(np.eye(6)))])
-def test_threads_may_ask_for_fields_at_the_same_time(result: Callable[[], Any]) -> None:
-    for name in ("row_match", "col_match", "stats"):
+@pytest.mark.parametrize(
+    ("result", "names"),
+    [
+        (lambda: gmatch.lap(np.eye(6)), ("cost_limit", "status", "stats")),  # no Python code makes the arrays
+        (lambda: gmatch.max_matching(csr_array(np.eye(6))), ("row_match", "col_match", "stats")),
+    ],
+)
+def test_threads_may_ask_for_fields_at_the_same_time(result: Callable[[], Any], names: tuple[str, ...]) -> None:
+    for name in names:
         made, seen = result(), []
         make_field, pairs, arguments = made._later
 
@@ -260,3 +267,137 @@ def test_one_entry_that_is_not_whole_is_not_rounded(place: int) -> None:
         found = gmatch.lap(entries)
         gmatch.verify(entries, found, strict=True)
         assert found.cost == cost[linear_sum_assignment(cost)].sum()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("options", [{}, {"maximize": True}, {"cost_limit": 2}])
+def test_arrays_of_small_results_need_no_python(
+    dtype: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    costs = np.random.default_rng(3).integers(0, 4, (5, 7)).astype(dtype)
+    whole = np.dtype(dtype).kind != "f"
+    solved = [gmatch.lap(costs, **options), gmatch.lap(csr_array(costs + 1), **options)]
+    solved += gmatch.lap([costs, costs[:3]], **options)
+    monkeypatch.setattr(type(solved[0]), "__getattr__", None)
+    for one, given in zip(solved, (costs, costs + 1, costs, costs[:3]), strict=True):
+        rows, columns = one
+        assert one.row_ind is rows and one.col_ind is columns
+        assert one.row_match is one.row_match
+        for name, length in (("row_match", len(given)), ("col_match", 7), ("u", len(given)), ("v", 7)):
+            assert getattr(one, name).shape == (length,)
+        mates = np.full(len(given), -1)
+        mates[rows] = columns
+        assert one.row_match.tolist() == mates.tolist() and one.row_match.dtype == np.int32
+        assert one.col_match[columns].tolist() == rows.tolist() and (one.col_match >= 0).sum() == len(rows)
+        assert one.pair_costs.tolist() == given[rows, columns].tolist()
+        assert one.pair_costs.dtype == (given.dtype if given.dtype.itemsize >= 4 else np.int32)
+        assert one.u.dtype == one.v.dtype == (np.int64 if whole else np.float64)
+
+
+def test_what_is_no_result_of_cells_has_no_array_of_cells() -> None:
+    array = vars(gmatch.Assignment)["u"]
+    with pytest.raises(AttributeError):
+        array.__get__(object())
+    assert array.__get__(None, gmatch.Assignment) is gmatch.Assignment.u
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_partial_matchings_take_the_short_way(dtype: str, maximize: bool) -> None:
+    random = np.random.default_rng(6)
+    forbidden = -np.inf if maximize else np.inf
+    seen = set()
+    for draw in range(300):
+        rows, columns = random.integers(1, 9, 2)
+        entries = random.integers(-2, 5, (rows, columns)) if draw % 2 else random.random((rows, columns))
+        costs = np.where(random.random((rows, columns)) < random.choice([0, 0.2, 0.4]), entries, forbidden).astype(
+            dtype
+        )
+        costs = costs if draw % 3 else np.asfortranarray(costs)
+        expected = gmatch.lap(gmatch.DenseCosts(costs, maximize=maximize), infeasible="partial")
+        found = gmatch.lap(costs, infeasible="partial", maximize=maximize)
+        assert found._later is not None  # the long way makes all fields at once
+        assert found.status == expected.status and found.exact is None
+        assert found.size == expected.size and np.isclose(found.cost, expected.cost, rtol=1e-6, atol=0)
+        assert gmatch.verify(costs, found, strict=True)
+        if found.status == "partial":
+            cover_rows, cover_columns = found.cover
+            assert len(cover_rows) + len(cover_columns) == found.size
+            allowed = np.isfinite(costs)
+            allowed[cover_rows] = allowed[:, cover_columns] = False
+            assert not allowed.any() and cover_rows.dtype == cover_columns.dtype == np.int64
+        else:
+            assert found.cover is None
+        seen.add(found.status)
+    assert seen == {"optimal", "partial"}
+
+
+class Costs(np.ndarray):
+    """A class of arrays of a user."""
+
+
+UNALIGNED = np.zeros(1 + 8 * 12, np.uint8)[1:].view(np.float64).reshape(3, 4)
+UNALIGNED[:] = np.arange(12).reshape(3, 4) % 5
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda costs: costs.astype(">f8"), lambda costs: costs.astype(">i4"), lambda costs: costs.astype("f2"),
+        lambda costs: costs.astype("u8"), lambda costs: costs.view(Costs), lambda costs: costs[::-1].view(Costs)[::-1],
+        lambda costs: UNALIGNED, lambda costs: tuple(map(tuple, costs.tolist())), lambda costs: [*costs],
+        lambda costs: (*costs,), lambda costs: [tuple(row) for row in costs], lambda costs: [*costs.astype("i4")],
+        lambda costs: [[np.float32(entry) for entry in row] for row in costs],
+        lambda costs: [*costs[:2].tolist(), costs[2]],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("options", [{}, {"cost_limit": 2}, {"maximize": True, "threads": 1}, {"ties": None}], ids=str)
+def test_costs_that_are_read_as_small_arrays(
+    make: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = make(np.arange(12.0).reshape(3, 4) % 5)
+    expected = gmatch.lap.__wrapped__(given, **options)
+    if "ties" not in options:
+        monkeypatch.delattr(gmatch.assignment.plan, "backend_for")  # the long way needs it
+    found = gmatch.lap(given, **options)
+    assert found.status == expected.status and found.cost == expected.cost
+    assert found.maximize == expected.maximize and found.cost_limit == expected.cost_limit
+    for name in ("row_ind", "row_match", "u", "v", "pair_costs"):
+        one, other = getattr(found, name), getattr(expected, name)
+        assert type(one) is type(other) and one.dtype == other.dtype and one.shape == other.shape, name
+    assert gmatch.verify(given, found)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cost_limit": np.float32(2.5)}, {"cost_limit": np.int64(2)}, {"cost_limit": np.array(2.0)},
+        {"cost_limit": np.inf}, {"cost_limit": np.float16(np.inf)}, {"threads": np.int64(1)}, {"maximize": 1},
+        {"maximize": np.True_, "cost_limit": np.uint8(2)}, {"maximize": 0, "deterministic": np.False_},
+        {"maximize": 2, "cost_limit": -np.inf},
+    ],
+    ids=str,
+)  # fmt: skip
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+def test_options_that_are_read_as_numbers(options: Any, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    costs = (np.arange(12).reshape(3, 4) % 5).astype(dtype)
+    expected = gmatch.lap.__wrapped__(costs, **options)
+    monkeypatch.delattr(gmatch.assignment.plan, "backend_for")
+    for given in (costs, costs.tolist(), csr_array(costs + 1) if "cost_limit" not in options else costs):
+        found = gmatch.lap(given, **options)
+        assert found.maximize is expected.maximize and found.size == expected.size
+        assert found.cost_limit == expected.cost_limit and type(found.cost_limit) is type(expected.cost_limit)
+    assert found.cost == expected.cost + ("cost_limit" not in options) * expected.size
+
+
+def test_costs_and_options_that_are_not_read_as_others() -> None:
+    costs = np.ones((3, 3))
+    for given, options in (
+        (np.ma.array(costs, mask=costs > 0), {}), (costs.astype("u8") * 2**63, {}), ([[1, 2], [3]], {}),
+        ([costs[0], costs[1, :2]], {}), (costs, {"cost_limit": np.nan}),
+        (costs, {"cost_limit": -np.inf}), (costs, {"maximize": True, "cost_limit": np.inf}),
+        (costs, {"cost_limit": np.longdouble("nan")}), (costs, {"threads": np.float64(1)}),
+        (costs, {"cost_limit": np.array([1.0, 2.0])}), (costs, {"threads": np.int64(0)}),
+    ):  # fmt: skip
+        with pytest.raises(gmatch.InvalidInput):
+            gmatch.lap(given, **options)

@@ -112,7 +112,6 @@ def test_lists_become_arrays_at_once() -> None:
     row = [1.0] * 4 * SMALL_SIDE
     for cost in (
         [row, row[1:]],
-        [row, tuple(row)],
         [row, None],
         [[*row, 2**53 + 1]],
         [["x", *row]],
@@ -166,12 +165,13 @@ def test_lists_are_read_as_numpy_reads_them() -> None:
     for lists in (
         [[1, 2], [3, 4]], [[1.5, 2], [3, 4]], [[1, 2], [3, 4.5]], [[1e300, -0.0]], [[2**53, 0.5]],
         [[-(2**63), 2**63 - 1]], [[[1, 2, 3]], [[4, 5, 6]]], [[[1.0], [2]], [[3], [4]]], [[float("inf"), float("nan")]],
+        [[1, 2], (3, 4)], ((1.5, 2), [np.float64(3), 4]), [([1], [2]), ([3], [4])],
     ):  # fmt: skip
         array, expected = unnested(lists), np.array(lists)
         assert type(array) is np.ndarray and array.dtype == expected.dtype and array.shape == expected.shape
         assert array.tobytes() == expected.tobytes() and array.flags.owndata and array.flags.writeable
     for lists in (
-        [[1, 2], [3]], [[1, 2], (3, 4)], [[1.0, 2**53 + 1]], [[2**53 + 1, 1.0]], [[2**63, 1]], [[1, "2"]], [[1, None]],
+        [[1, 2], [3]], [[1.0, 2**53 + 1]], [[2**53 + 1, 1.0]], [[2**63, 1]], [[1, "2"]], [[1, None]],
         [[]], [[[1], [2]], [[3]]], [[1, [2]]], [[[1, 2], [3, 4]], 5],
     ):  # fmt: skip
         assert unnested(lists) is lists or not may_have_rounded_or_cut(lists)
@@ -207,3 +207,26 @@ def test_a_list_that_another_thread_empties() -> None:
             solved += len(found)
         other.join()
     assert solved
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+def test_problems_without_an_assignment_take_the_short_way(maximize: bool) -> None:
+    forbidden = -np.inf if maximize else np.inf
+    for shapes in ([(5, 7)] * 12, [(4, 4), (9, 5), (3, 8), (6, 6), (1, 4)] * 4):
+        problems = [np.where(RNG.random(shape) < 0.25, RNG.integers(0, 9, shape), forbidden) for shape in shapes]
+        problems[1][:] = RNG.random(shapes[1])
+        given = problems if len(set(shapes)) > 1 else np.array(problems)
+        batch = gmatch.lap(given, infeasible="partial", maximize=maximize)
+        assert batch._later is not None  # the long way makes all fields at once
+        alone = [gmatch.lap(problem, infeasible="partial", maximize=maximize) for problem in problems]
+        assert batch.status == tuple(one.status for one in alone)
+        assert {"partial", "optimal"} == set(batch.status)
+        assert sorted(batch.covers) == [k for k, one in enumerate(alone) if one.cover is not None] and not batch.exact
+        for k, (one, item, problem) in enumerate(zip(alone, batch, problems, strict=True)):
+            assert item.cost == one.cost == batch[k].cost and item.status == one.status
+            for cover in (item.cover, batch[k].cover, batch.covers.get(k)):
+                assert (cover is None) == (one.cover is None)
+                for side in range(0 if cover is None else 2):
+                    assert cover[side].tolist() == one.cover[side].tolist()
+            assert gmatch.verify(problem, item, strict=True)
+        assert gmatch.verify(given, batch)

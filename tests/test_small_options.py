@@ -120,16 +120,16 @@ def test_what_takes_the_short_way(options: dict[str, Any], dtype: str) -> None:
 
 @pytest.mark.parametrize(
     "cost",
-    [np.zeros((0, 3, 3)), [[1, 2], [3]], [[1.0, 2**53 + 1]], [[None, 1.0]], [], [[]], [["1"]], [np.zeros(2), [1, 2]],
-     np.zeros((2, 2), np.uint64), np.arange(8.0 * SMALL_SIDE).reshape(2, -1),
-     np.ones((2, SMALL_SIDE * 4), np.int8), [[*range(4 * SMALL_SIDE)]], ((1, 2), (3, 4)), [[1, 2**63]]],
+    [np.zeros((0, 3, 3)), [[1, 2], [3]], [[1.0, 2**53 + 1]], [[None, 1.0]], [], [[]], [["1"]], [np.zeros(2), [1]],
+     np.full((2, 2), 2**63, np.uint64), np.arange(8.0 * SMALL_SIDE).reshape(2, -1),
+     np.ones((2, SMALL_SIDE * 4), np.int8), [[*range(4 * SMALL_SIDE)]], ((1, 2), (3,)), [[1, 2**63]]],
     ids=str,
 )  # fmt: skip
 def test_what_takes_the_long_way(cost: Any) -> None:
     assert short_way(cost) is None
 
 
-@pytest.mark.parametrize("limit", ["7", True, None, 2**60, [7], np.array(7), 7 + 0j])
+@pytest.mark.parametrize("limit", ["7", True, None, 2**60, [7], np.array([7]), 7 + 0j])
 def test_other_limits_take_the_long_way(limit: Any) -> None:
     cost = np.arange(12).reshape(3, 4)
     if limit is not None:

@@ -312,3 +312,27 @@ def test_memory_is_that_of_the_entries() -> None:
         entries = rows * columns // 100
         assert not _native.is_best_laid_out(rows, columns, entries)
     assert _native.is_best_laid_out(300, 300, 900) and _native.is_best_laid_out(2000, 2000, 200000)
+
+
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "int64"])
+def test_sparse_costs_without_an_assignment_take_the_short_way(dtype: str, maximize: bool) -> None:
+    random = np.random.default_rng(4)
+    partial = 0
+    for draw in range(120):
+        rows, columns = random.integers(1, 9, 2)
+        stored = random.random((rows, columns)) < random.choice([0.2, 0.4])
+        stored[0, 0] = True
+        entries = random.integers(-5, 9, (rows, columns)).astype(dtype)
+        where = stored.nonzero()
+        kind = (sp.csr_array, sp.csc_array, sp.coo_array)[draw % 3]
+        costs = kind(sp.coo_array((entries[where], where), shape=(rows, columns)))
+        found = gmatch.lap(costs, infeasible="partial", maximize=maximize)
+        assert found._later is not None  # the long way makes all fields at once
+        dense = np.where(stored, entries.astype(float), -np.inf if maximize else np.inf)
+        expected = gmatch.lap(gmatch.DenseCosts(dense, maximize=maximize), infeasible="partial")
+        assert found.status == expected.status and found.size == expected.size and found.cost == expected.cost
+        assert found.u.dtype == (np.int64 if dtype.startswith("int") else np.float64)
+        assert found.pair_costs.dtype == dtype and gmatch.verify(costs, found, strict=True)
+        partial += found.status == "partial"
+    assert 30 < partial < 120

@@ -320,3 +320,46 @@ def test_costs_that_int64_does_not_hold_are_refused():
         assert sum(alone.pair_costs.tolist()) == 10**19
         with pytest.raises(gmatch.InvalidInput, match=r"int64 does not hold 10{19}, the cost; use sum\(assignment"):
             print(alone.cost)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "int64", "uint8"])
+@pytest.mark.parametrize("options", [{}, {"maximize": True}, {"cost_limit": 3.0}, {"infeasible": "partial"}])
+def test_small_tensors_take_the_short_way(dtype: str, options: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    tensor = torch.from_numpy(np.random.default_rng(2).integers(0, 9, (5, 7)).astype(dtype))
+    expected = gmatch.lap(tensor, **options)  # the first tensor tells what its library is
+    monkeypatch.setattr(gmatch.small, "in_its_library", None)
+    for costs in (tensor, tensor.T.contiguous().T):
+        found = gmatch.lap(costs, **options)
+        rows, columns = found
+        assert found.row_ind is rows and found.col_ind is columns and rows.dtype == columns.dtype == torch.int64
+        for name in ("row_ind", "col_ind", "row_match", "col_match", "u", "v", "pair_costs"):
+            one, other = getattr(found, name), getattr(expected, name)
+            assert type(one) is torch.Tensor and one.dtype == other.dtype and one.equal(other)
+        assert found.cost == expected.cost and found.status == expected.status
+        assert found.maximize == expected.maximize and found.cost_limit == expected.cost_limit
+        assert gmatch.verify(tensor, found)
+
+
+def test_other_small_tensors_take_the_way_through_python() -> None:
+    gmatch.lap(torch.eye(3))
+    needs_gradient = torch.eye(3, requires_grad=True)
+    assert gmatch.lap(needs_gradient).cost.requires_grad
+    assert gmatch.lap(torch.nn.Parameter(torch.eye(3))).cost.requires_grad
+    inf = torch.inf
+    partial = gmatch.lap(torch.tensor([[1.0, inf], [2.0, inf]]), infeasible="partial")
+    assert partial.status == "partial" and [part.tolist() for part in partial.cover] == [[], [0]]
+    assert gmatch.lap(torch.eye(3).to_sparse(), maximize=True).cost == 3
+    assert gmatch.lap(torch.complex(torch.eye(3), torch.eye(3)).imag.conj()).cost == 0
+    assert gmatch.lap(torch.eye(3).bfloat16()).pair_costs.dtype == torch.bfloat16
+    with pytest.raises(gmatch.InvalidInput):
+        gmatch.lap(torch.tensor([[1.0, torch.nan]]))
+
+
+def test_partial_matchings_of_small_batches_of_tensors() -> None:
+    inf = math.inf
+    costs = torch.tensor([[[1.0, inf], [2.0, inf]], [[1.0, 3.0], [2.0, 9.0]]])
+    for given in (costs, list(costs)):
+        batch = gmatch.lap(given, infeasible="partial")
+        assert batch.status == ("partial", "optimal") and batch.covers.keys() == {0}
+        assert [side.tolist() for side in batch[0].cover] == [[], [0]] and batch[1].cover is None
+        assert batch.covers[0][1].dtype == torch.int64 and batch[0].col_ind.tolist() == [0]

@@ -67,6 +67,27 @@ PyObject* iterate(PyObject* self) {
 // How many arrays `iterate` goes over. `tuple` asks for a length. Without one it makes a tuple of ten, and cuts it.
 Py_ssize_t length_of_pairs(PyObject*) { return 2; }
 
+// The rows (0) or the columns (1) of an object's pairs, if there are some already. They are objects of one tuple, so that they
+// need no place in the object's dictionary. If there are none, the property of Python that comes second in the type makes them.
+template <Py_ssize_t SIDE>
+PyObject* get_side_of_pairs(PyObject* self, PyObject* object, PyObject* kind) {
+  const bool has_object = object != nullptr && PyType_IsSubtype(Py_TYPE(object), later_type());
+  PyObject* const pairs = has_object ? later_of(object)->pairs : nullptr;
+  if (pairs != nullptr && PyTuple_CheckExact(pairs)) return Py_NewRef(PyTuple_GetItem(pairs, SIDE));
+  static PyObject* const property = PyObject_GetAttrString(nb::module_::import_("functools").ptr(), "cached_property");
+  return PyObject_CallMethod(property, "__get__", "OOO", self, object == nullptr ? Py_None : object,
+                             kind == nullptr ? Py_None : kind);
+}
+
+template <Py_ssize_t SIDE>
+nb::object side_of_pairs_type(const char* name) {
+  static PyType_Slot slots[] = {{Py_tp_descr_get, reinterpret_cast<void*>(&get_side_of_pairs<SIDE>)}, {0, nullptr}};
+  PyType_Spec spec = {name, sizeof(PyObject), 0, Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots};
+  nb::object type = nb::steal(PyType_FromSpec(&spec));
+  if (!type.is_valid()) throw nb::python_error();
+  return type;
+}
+
 struct Words {
   PyObject_VAR_HEAD
   Count first[1];
@@ -105,6 +126,7 @@ nb::object new_words(Count number) {
   return words;
 }
 
+bool is_words(nb::handle object) { return Py_TYPE(object.ptr()) == words_type(); }
 Count* first_word(nb::handle words) { return words_in(words.ptr())->first; }
 
 PyTypeObject* later_type() {
@@ -126,4 +148,8 @@ PyTypeObject* later_type() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
-void define_later(nb::module_& m) { m.attr("Later") = nb::handle(reinterpret_cast<PyObject*>(later_type())); }
+void define_later(nb::module_& m) {
+  m.attr("Later") = nb::handle(reinterpret_cast<PyObject*>(later_type()));
+  m.attr("RowsOfPairs") = side_of_pairs_type<0>("gmatch._native.RowsOfPairs");
+  m.attr("ColumnsOfPairs") = side_of_pairs_type<1>("gmatch._native.ColumnsOfPairs");
+}

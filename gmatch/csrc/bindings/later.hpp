@@ -14,4 +14,5 @@ PyTypeObject* later_type();
 // Memory for fields, which are views of it: an object with the protocol of buffers. The object and its words are one piece of
 // memory; a bytearray would be two pieces. The words have no values yet.
 nb::object new_words(Count number);
+bool is_words(nb::handle object);
 Count* first_word(nb::handle words);

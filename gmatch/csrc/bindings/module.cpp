@@ -103,6 +103,7 @@ NB_MODULE(_native, m) {
   define_few_pairs(m);
   define_small(m);
   define_small_batches(m);
+  define_small_results(m);
   define_small_sparse(m);
   define_sparse(m);
   define_sparse_jv(m);

@@ -43,6 +43,7 @@ void define_ranges(nb::module_& m);           // the range of costs
 void define_few_pairs(nb::module_& m);        // dense assignment where nearly all pairs cost the same
 void define_small(nb::module_& m);            // the short way of small dense problems
 void define_small_batches(nb::module_& m);
+void define_small_results(nb::module_& m);    // the fields of their results that are arrays
 void define_small_sparse(nb::module_& m);
 void define_sparse(nb::module_& m);           // the arrays of sparse costs
 void define_sparse_jv(nb::module_& m);        // sparse assignment by serial shortest paths

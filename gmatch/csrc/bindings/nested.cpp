@@ -1,21 +1,31 @@
-// nested.cpp: NumPy arrays from nested lists of numbers. NumPy takes longer to read small lists than gmatch takes to solve them.
+// nested.cpp: NumPy arrays from nested lists and tuples of numbers. NumPy takes longer to read small lists than gmatch takes to solve them.
+#include "bindings/nested.hpp"
+
 #include <cstring>
 #include <vector>
 
-#include "bindings/module.hpp"
 #include "bindings/numpy_arrays.hpp"
 
 namespace {
 
+// Lists and tuples are read alike.
+bool is_sequence(PyObject* object) { return PyList_CheckExact(object) || PyTuple_CheckExact(object); }
+Py_ssize_t length_of(PyObject* sequence) {
+  return PyList_CheckExact(sequence) ? PyList_Size(sequence) : PyTuple_Size(sequence);
+}
+PyObject* item_of(PyObject* sequence, Py_ssize_t place) {
+  return PyList_CheckExact(sequence) ? PyList_GetItem(sequence, place) : PyTuple_GetItem(sequence, place);
+}
+
 // The numbers of nested lists of two or three dimensions. Lists of one dimension are equally long. The numbers are of Python's
-// types int and float. Integers beside floats become floats, if that rounds none.
+// types int and float, or of NumPy's float64, which is a kind of float. Integers beside floats become floats, if that rounds none.
 class NestedNumbers {
  public:
   // Returns false for all other objects, and for more than MOST_NUMBERS. No Python code runs.
   bool read(PyObject* lists) {
     Py_ssize_t length = 1;
-    for (PyObject* first = lists; PyList_CheckExact(first); first = PyList_GetItem(first, 0)) {
-      const Py_ssize_t here = PyList_Size(first);
+    for (PyObject* first = lists; is_sequence(first); first = item_of(first, 0)) {
+      const Py_ssize_t here = length_of(first);
       if (here == 0 || here > MOST_NUMBERS / length || dimensions_ == MOST_DIMENSIONS) return false;
       shape_[dimensions_++] = here;
       length *= here;
@@ -41,17 +51,17 @@ class NestedNumbers {
   };
 
   bool read(PyObject* list, int dimension) {
-    if (!PyList_CheckExact(list) || PyList_Size(list) != shape_[dimension]) return false;
+    if (!is_sequence(list) || length_of(list) != shape_[dimension]) return false;
     const bool is_row = dimension + 1 == dimensions_;
     for (Py_ssize_t k = 0; k < shape_[dimension]; ++k) {
-      PyObject* const item = PyList_GetItem(list, k);
+      PyObject* const item = item_of(list, k);
       if (!(is_row ? add(item) : read(item, dimension + 1))) return false;
     }
     return true;
   }
   bool add(PyObject* item) {
     Number number;
-    if (PyFloat_CheckExact(item)) {
+    if (PyFloat_Check(item)) {
       if (!has_floats_ && !make_floats()) return false;
       number.floating = PyFloat_AsDouble(item);
     } else {
@@ -93,12 +103,11 @@ class NestedNumbers {
   std::vector<Number> numbers_;
 };
 
-// An array of two or three dimensions; None if the lists are not as NestedNumbers says.
+}  // namespace
+
 nb::object array_of_lists(nb::handle lists) {
   NestedNumbers numbers;
   return numbers.read(lists.ptr()) ? numbers.array() : nb::none();
 }
-
-}  // namespace
 
 void define_nested(nb::module_& m) { m.def("array_of_lists", &array_of_lists); }

@@ -39,7 +39,8 @@ class PlainSolver {
     const bool is_found = !call_.overflows && solve_by_diagonal(costs, options, result_, counted_);
     if (is_found && !may_hide(costs) && is_settled(costs)) return true;
     const std::optional<Vertex> size = solve_if_whole(costs, options, result_, counted_);
-    if (size) return *size == costs.num_rows && is_settled(costs);
+    if (size && *size < costs.num_rows) return solve_largest_matching(costs);
+    if (size) return is_settled(costs);
     if constexpr (IS_FLOAT) return solve_floats(costs, options);
     else return solve_as_stored(costs, options, result_, counted_) == costs.num_rows && is_settled(costs);
   }
@@ -59,7 +60,7 @@ class PlainSolver {
     if (!is_lowered) return (!call_.overflows || lowered.sums_are_finite()) && solve_as_they_are(costs, options);
     const Vertex size = solve_or_divide(costs, lowered.costs(), lowered.options(), lowered.unit());
     if (size == DIVIDED) return true;
-    if (size < costs.num_rows) return false;
+    if (size < costs.num_rows) return solve_largest_matching(costs);
     if (solve_tiers(costs, &lowered) != TierOutcome::open) return finish_lowered(costs, lowered);
     if (call_.overflows) return false;
     words_.clear();  // the solution of the lowered costs is none of these costs
@@ -75,7 +76,7 @@ class PlainSolver {
   bool solve_as_they_are(const DenseCosts<Cost>& costs, const ShortestPathOptions<Dual>& options) {
     const Vertex size = solve_or_divide(costs, costs, options, range_.highest);
     if (size == DIVIDED) return true;
-    if (size < costs.num_rows) return false;
+    if (size < costs.num_rows) return solve_largest_matching(costs);
     if (may_hide(costs) && solve_tiers(costs, nullptr) == TierOutcome::open) return words_.empty() && solve_exactly(costs);
     return !words_.empty() || is_settled(costs) || (!has_limit(costs) && solve_exactly(costs));
   }
@@ -105,6 +106,21 @@ class PlainSolver {
     // Duals that have all digits prove the answer without tiers, unless they hide costs or sums of them may overflow.
     if (!loses_digits && !call_.overflows && !hides_costs(costs)) words_.clear();
     return true;
+  }
+
+  // The cheapest of the largest matchings, if forbidden pairs leave no assignment. Infinity stands for "not", and the rows that
+  // must use it stay free. The crowded rows' columns and the other rows are a smallest cover.
+  bool solve_largest_matching(const DenseCosts<Cost>& costs) {
+    if constexpr (IS_FLOAT) {
+      if (!call_.may_be_partial || call_.deterministic || call_.overflows || has_limit(costs)) return false;
+      TwoParts<Cost> parts(costs, costs.infinite());
+      if (!parts.find() || !parts.solve(result_, counted_)) return false;
+      if (hides_costs(costs, [&](Vertex row) { return parts.rest_of_pair(row, result_); })) return false;
+      parts.free_rows_without_column(result_);
+      words_ = parts.cover(is_transposed_);
+      return true;
+    }
+    return false;
   }
 
   TierOutcome solve_tiers(const DenseCosts<Cost>& costs, const LoweredCosts* from) {

@@ -1,7 +1,9 @@
 // small.cpp: the short way of small dense problems, for Python.
+#include <algorithm>
 #include <optional>
 
 #include "bindings/in_front.hpp"
+#include "bindings/nested.hpp"
 #include "bindings/small_arrays.hpp"
 #include "bindings/small_batches.hpp"
 #include "bindings/small_few_pairs.hpp"
@@ -9,6 +11,7 @@
 #include "bindings/small_results.hpp"
 #include "bindings/small_sparse.hpp"
 #include "bindings/ticks.hpp"
+#include "costs/stored.cuh"
 
 namespace {
 
@@ -28,6 +31,21 @@ template <class Wide, class Narrow>
 nb::object cells_of_widened(const SmallMatrix<Narrow>& given, const SmallCall& call, std::vector<Count>& words) {
   std::vector<Wide> copy;
   return cells_of(copied_with_long_lines(given, copy), call, words);
+}
+
+// A float of 16 bits.
+struct HalfFloat {
+  Float16 stored;
+
+  operator float() const { return value_of(stored); }
+};
+
+// As cells_of_widened, for integers of 64 bits without a sign. None if one has its highest bit.
+nb::object cells_of_unsigned(const SmallMatrix<unsigned long long>& given, const SmallCall& call, std::vector<Count>& words) {
+  std::vector<Count> copy;
+  const SmallMatrix<Count> same = copied_with_long_lines(given, copy);
+  const bool fits = std::none_of(copy.begin(), copy.end(), [](Count entry) { return entry < 0; });
+  return fits ? cells_of(same, call, words) : nb::none();
 }
 
 // As cells_of, for matrices that are not small. None unless nearly all pairs have the same cost and few cost less.
@@ -70,6 +88,11 @@ nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call, st
     case 'h': return cells_of_widened<std::int32_t>(memory.matrix<std::int16_t>(), call, words);
     case 'H': return cells_of_widened<std::int32_t>(memory.matrix<std::uint16_t>(), call, words);
     case 'I': return cells_of_widened<Count>(memory.matrix<unsigned>(), call, words);
+    case 'e': return cells_of_widened<float>(memory.matrix<HalfFloat>(), call, words);
+    case 'L':
+    case 'Q':
+      if (memory.entry_size() == 4) return cells_of_widened<Count>(memory.matrix<unsigned>(), call, words);
+      return cells_of_unsigned(memory.matrix<unsigned long long>(), call, words);
     default: break;
   }
   if (memory.entry_size() == 4) return cells_of(memory.matrix<std::int32_t>(), call, words);
@@ -83,7 +106,10 @@ char type_of_solution(char type) {
     case 'B':
     case 'h':
     case 'H': return 'i';
-    case 'I': return sizeof(long) == sizeof(Count) ? 'l' : 'q';
+    case 'I':
+    case 'L':
+    case 'Q': return sizeof(long) == sizeof(Count) ? 'l' : 'q';
+    case 'e': return 'f';
     default: return type;
   }
 }
@@ -99,13 +125,20 @@ nb::object pairs_small(nb::handle costs, bool maximize) {
 
 struct SmallSolver {
   nb::handle kind, make_field;
-  bool maximize, deterministic;
+  bool maximize, deterministic, may_be_partial;
 
   explicit SmallSolver(PyObject* parts)
       : kind(PyTuple_GetItem(parts, 0)),
         make_field(PyTuple_GetItem(parts, 1)),
         maximize(PyTuple_GetItem(parts, 2) == Py_True),
-        deterministic(PyTuple_GetItem(parts, 3) == Py_True) {}
+        deterministic(PyTuple_GetItem(parts, 3) == Py_True),
+        may_be_partial(PyTuple_GetItem(parts, 4) == Py_True) {}
+
+  SmallCall without_limit() const {
+    SmallCall call{maximize, true, nullptr, deterministic};
+    call.may_be_partial = may_be_partial;
+    return call;
+  }
 
   nb::object solve(nb::handle cost_limit, nb::handle costs) const {
     SmallLimit limit;
@@ -113,7 +146,8 @@ struct SmallSolver {
     if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
     const ArrayMemory memory(costs);
     std::vector<Count> words;
-    const SmallCall call{maximize, true, has_limit ? &limit : nullptr, deterministic};
+    SmallCall call = without_limit();
+    if (has_limit) call.limit = &limit;
     nb::object cells = assign_small_for(memory, call, words);
     if (cells.is_none()) return cells;
     return later_result(kind, make_field, cells,
@@ -123,8 +157,50 @@ struct SmallSolver {
   }
 };
 
-nb::object small_solver(nb::handle kind, nb::handle make_field, bool maximize, bool deterministic) {
-  return small_solver_of<SmallSolver>(nb::make_tuple(kind, make_field, maximize, deterministic));
+nb::object small_solver(nb::handle kind, nb::handle make_field, bool maximize, bool deterministic, bool may_be_partial) {
+  return small_solver_of<SmallSolver>(nb::make_tuple(kind, make_field, maximize, deterministic, may_be_partial));
+}
+
+// Whether a tensor lies on the host and needs no gradient.
+bool is_plain_tensor(PyObject* tensor) {
+  static PyObject* const names[] = {PyUnicode_InternFromString("is_cuda"), PyUnicode_InternFromString("requires_grad")};
+  for (PyObject* const name : names) {
+    const nb::object is = nb::steal(PyObject_GetAttr(tensor, name));
+    if (is.ptr() == Py_False) continue;
+    PyErr_Clear();
+    return false;
+  }
+  return true;
+}
+
+// The pairs of a result as tensors in the memory of its cells, with numbers of 64 bits.
+nb::object pairs_as_tensors(nb::handle from_numpy, nb::handle result) {
+  const nb::handle cells = reinterpret_cast<const Later*>(result.ptr())->first;
+  const auto& counters = *reinterpret_cast<const SmallCounters*>(first_of(cells));
+  const nb::tuple pairs = pairs_in(cells, first_of(cells), static_cast<Vertex>(counters.rows),
+                                   static_cast<Vertex>(counters.columns), &SmallCells<Count>::pair_columns);
+  return nb::make_tuple(from_numpy(pairs[0]), from_numpy(pairs[1]));
+}
+
+// The result of a tensor whose costs an array shares. `library` is a function that makes tensors of arrays, and one that makes the
+// fields of the result, from the result for the array and the type of the tensor: see gmatch/tensors.py. A largest matching has a
+// cover, which is made by Python.
+nb::object solve_tensor(PyObject* library, SmallSolver solver, const SmallOptions& options) {
+  static PyObject* const numpy_name = PyUnicode_InternFromString("numpy");
+  static PyObject* const type_name = PyUnicode_InternFromString("dtype");
+  if (!is_plain_tensor(options.costs)) return nb::none();
+  const nb::object array = nb::steal(PyObject_VectorcallMethod(numpy_name, &options.costs, 1, nullptr));
+  if (!array.is_valid() || Py_TYPE(array.ptr()) != numpy::Table::get().array_type()) {
+    PyErr_Clear();  // sparse, or of a type that NumPy lacks
+    return nb::none();
+  }
+  solver.may_be_partial = false;
+  const nb::object found = solver.solve(options.cost_limit, array);
+  if (found.is_none()) return found;
+  const nb::object pairs = pairs_as_tensors(PyTuple_GetItem(library, 0), found);
+  const nb::object type = nb::steal(PyObject_GetAttr(options.costs, type_name));
+  if (!type.is_valid()) throw nb::python_error();
+  return later_result(solver.kind, PyTuple_GetItem(library, 1), pairs, nb::make_tuple(found, type), nullptr);
 }
 
 // The bits that options stand for; None if one of them needs the long way.
@@ -141,19 +217,25 @@ bool is_sequence_of_arrays(PyObject* costs, PyTypeObject* array) {
   return Py_TYPE(is_list ? PyList_GetItem(costs, 0) : PyTuple_GetItem(costs, 0)) == array;
 }
 
-// The solvers of sparse matrices of this object's type, by the bits of options; nullptr if it is none.
-PyObject* solvers_of_sparse(PyObject* solvers_by_type, PyObject* costs) {
-  return PyDict_GetItemWithError(solvers_by_type, reinterpret_cast<PyObject*>(Py_TYPE(costs)));  // borrowed
+// What a table has for this object's type; nullptr if it has nothing.
+PyObject* by_type(PyObject* table, PyObject* costs) {
+  return PyDict_GetItemWithError(table, reinterpret_cast<PyObject*>(Py_TYPE(costs)));  // borrowed
 }
 
-// `parts` are the table of options, the solvers that small_solver makes (by the bits), the parts of SmallBatchSolver, and the
-// solvers that small_sparse_solver makes: by the type of a matrix, then by the bits.
+// The result of nested lists of two dimensions; None for other objects.
+nb::object solve_lists(const SmallSolver& solver, const SmallOptions& options) {
+  const nb::object array = array_of_lists(options.costs);
+  return array.is_none() ? array : solver.solve(options.cost_limit, array);
+}
+
+// `parts` are the table of options, the solvers that small_solver makes (by the bits), the parts of SmallBatchSolver, the
+// solvers that small_sparse_solver makes (by the type of a matrix, then by the bits), and the libraries of tensors by their type.
 PyObject* lap_by_short_way(PyObject* parts, PyObject* const* arguments, Py_ssize_t number, PyObject* names) {
   SmallOptions options;
   if (!options.read(PyTuple_GetItem(parts, 0), arguments, number, names)) Py_RETURN_NONE;
   PyTypeObject* const array = numpy::Table::get().array_type();
   const bool is_array = Py_TYPE(options.costs) == array;
-  PyObject* const sparse = is_array ? nullptr : solvers_of_sparse(PyTuple_GetItem(parts, 3), options.costs);
+  PyObject* const sparse = is_array ? nullptr : by_type(PyTuple_GetItem(parts, 3), options.costs);
   PyObject* const solvers = sparse != nullptr ? sparse : PyTuple_GetItem(parts, 1);
   if (options.bits >= PyTuple_Size(solvers)) Py_RETURN_NONE;
   PyObject* const solver = PyCFunction_GetSelf(PyTuple_GetItem(solvers, options.bits));
@@ -161,17 +243,20 @@ PyObject* lap_by_short_way(PyObject* parts, PyObject* const* arguments, Py_ssize
   if (is_array && reinterpret_cast<const numpy::Array*>(options.costs)->num_dimensions == 2) {
     return made_by([&] { return SmallSolver(solver).solve(options.cost_limit, options.costs); });
   }
-  if (!is_array && !is_sequence_of_arrays(options.costs, array)) Py_RETURN_NONE;
+  if (PyObject* const library = by_type(PyTuple_GetItem(parts, 4), options.costs)) {
+    return made_by([&] { return solve_tensor(library, SmallSolver(solver), options); });
+  }
+  if (!is_array && !is_sequence_of_arrays(options.costs, array)) {
+    return made_by([&] { return solve_lists(SmallSolver(solver), options); });
+  }
   const SmallSolver of_one(solver);
-  return made_by([&] {
-    return SmallBatchSolver(PyTuple_GetItem(parts, 2)).solve(options, of_one.maximize, of_one.deterministic);
-  });
+  return made_by([&] { return SmallBatchSolver(PyTuple_GetItem(parts, 2)).solve(options, of_one.without_limit()); });
 }
 
-// `lap`: the short way for small arrays and sparse matrices, in front of a function of Python for all other calls.
+// `lap`: the short way for small arrays, tensors and sparse matrices, in front of a function of Python for all other calls.
 nb::object small_lap(const nb::dict& table, const nb::tuple& solvers, const nb::tuple& of_batches, const nb::dict& of_sparse,
-                     nb::handle otherwise) {
-  return in_front(&lap_by_short_way, nb::make_tuple(table, solvers, of_batches, of_sparse), otherwise);
+                     const nb::dict& of_tensors, nb::handle otherwise) {
+  return in_front(&lap_by_short_way, nb::make_tuple(table, solvers, of_batches, of_sparse, of_tensors), otherwise);
 }
 
 }  // namespace

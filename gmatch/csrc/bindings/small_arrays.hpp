@@ -74,9 +74,12 @@ class ArrayMemory {
       case '?':
       case 'b':
       case 'B': return 1;
+      case 'e':
       case 'h':
       case 'H': return 2;
       case 'I': return sizeof(unsigned);
+      case 'L': return sizeof(unsigned long);
+      case 'Q': return sizeof(unsigned long long);
       default: return 0;
     }
   }

@@ -67,7 +67,8 @@ class BatchMemory {
   std::vector<ArrayMemory> memories_;
 };
 
-// A problem of a batch: the word where its cells begin, its rows, columns and pairs, and the words of its duals in tiers.
+// A problem of a batch: the word where its cells begin, its rows, columns and pairs, and the words of its duals in tiers or of its
+// cover.
 struct CellsOfProblem {
   Count begin, rows, columns, pairs;
   std::vector<Count> words = {};
@@ -77,8 +78,11 @@ struct CellsOfProblem {
   }
   // Called when it is solved: the cells note the call.
   void note(Count* first, char type_of_costs, const SmallCall& call) {
-    note_call(first + begin, {static_cast<Vertex>(rows), static_cast<Vertex>(columns), type_of_costs, call.maximize, call.limit});
+    note_call(first + begin, noted(type_of_costs, call));
     pairs = cells(first).size();
+  }
+  NotedCall noted(char type_of_costs, const SmallCall& call) const {
+    return {static_cast<Vertex>(rows), static_cast<Vertex>(columns), type_of_costs, call.maximize, call.limit};
   }
 };
 
@@ -88,7 +92,7 @@ class SmallInTurn {
  public:
   explicit SmallInTurn(const SmallCall& call) : call_(call) {}
 
-  // Fills the cells; false if the problem needs another way. There are words if it has duals in tiers.
+  // Fills the cells; false if the problem needs another way. There are words if it has duals in tiers or a cover.
   bool solve(const SmallMatrix<Cost>& given, Count* cells, std::vector<Count>& words) {
     if (given.fewer() == 0) {
       leave_free(given, cells);
@@ -164,7 +168,10 @@ nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, 
   const char type[] = {memory.type(), 0};
   nb::list table;
   for (const CellsOfProblem& problem : problems) {
-    table.append(nb::make_tuple(problem.begin, problem.rows, problem.columns, problem.pairs, duals_in_tiers(problem.words)));
+    const NotedCall noted = problem.noted(memory.type(), call);
+    const bool has_cover = are_cover(problem.words, noted, problem.pairs);
+    const nb::object last = has_cover ? cover_of(problem.words, noted.rows, noted.columns) : duals_in_tiers(problem.words);
+    table.append(nb::make_tuple(problem.begin, problem.rows, problem.columns, problem.pairs, last));
   }
   return nb::make_tuple(cells, table, type, threads);
 }
@@ -180,20 +187,23 @@ nb::object solve_batch(const BatchMemory& memory, const SmallCall& call, nb::han
 }
 
 // The answers of a small solver for a batch: the cells of all problems; for each the word where its cells begin, its rows,
-// columns, pairs and duals in tiers, if it has any; the type of the costs, and the number of threads. None if a problem needs
+// columns, pairs, and duals in tiers or a cover, if it has any; the type of the costs, and the number of threads. None if a problem needs
 // another way.
-nb::object lap_small_batch(nb::handle costs, bool maximize, bool deterministic, nb::handle cost_limit, nb::handle most_threads) {
+nb::object lap_small_batch(nb::handle costs, bool maximize, bool deterministic, bool may_be_partial, nb::handle cost_limit,
+                           nb::handle most_threads) {
   SmallLimit limit;
   const bool has_limit = !cost_limit.is_none();
   if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
   const BatchMemory memory(costs);
   if (!memory.is_small()) return nb::none();
-  return solve_batch(memory, {maximize, true, has_limit ? &limit : nullptr, deterministic}, most_threads);
+  SmallCall call{maximize, true, has_limit ? &limit : nullptr, deterministic};
+  call.may_be_partial = may_be_partial;
+  return solve_batch(memory, call, most_threads);
 }
 
 }  // namespace
 
-nb::object SmallBatchSolver::solve(const SmallOptions& options, bool maximize, bool deterministic) const {
+nb::object SmallBatchSolver::solve(const SmallOptions& options, SmallCall call) const {
   const nb::handle make_field_of_one = PyTuple_GetItem(makers.ptr(), options.bits);
   SmallLimit limit;
   const bool has_limit = options.cost_limit != nullptr;
@@ -201,9 +211,10 @@ nb::object SmallBatchSolver::solve(const SmallOptions& options, bool maximize, b
   const BatchMemory memory(options.costs);
   if (!memory.is_small() || memory.looks_like_points()) return nb::none();
   const nb::handle threads = options.threads == nullptr || options.threads == Py_None ? most_threads : options.threads;
-  const nb::object found = solve_batch(memory, {maximize, true, has_limit ? &limit : nullptr, deterministic}, threads);
+  if (has_limit) call.limit = &limit;
+  const nb::object found = solve_batch(memory, call, threads);
   if (found.is_none()) return found;
-  const nb::object made = items(found, make_field_of_one, maximize, has_limit ? nb::handle(options.cost_limit) : Py_None);
+  const nb::object made = items(found, make_field_of_one, call.maximize, has_limit ? nb::handle(options.cost_limit) : Py_None);
   return later_result(kind, make_field, nb::none(), nb::make_tuple(made), nullptr);
 }
 
@@ -231,7 +242,10 @@ struct ResultsOfBatch {
     const CellsOfProblem problem = problem_of(line);
     const Vertex rows = static_cast<Vertex>(problem.rows), columns = static_cast<Vertex>(problem.columns);
     const nb::tuple pairs = pairs_in(cells, first_of(cells) + problem.begin, rows, columns, &SmallCells<Count>::pair_columns_32);
-    return later_result(kind, make_field, pairs, cells, line);
+    nb::object result = later_result(kind, make_field, pairs, cells, line);
+    const nb::handle last = PyTuple_GetItem(line.ptr(), 4);
+    if (PyTuple_CheckExact(last.ptr())) set_cover(result, last);
+    return result;
   }
 };
 
@@ -247,12 +261,26 @@ nb::list results_of_small_batch(nb::handle kind, nb::handle make_field, nb::hand
   return all;
 }
 
+// As results_of_small_batch, with pairs that are tensors in the memory of the cells. Their fields are made of `problems` and the
+// number of the problem.
+nb::list results_as_tensors(nb::handle kind, nb::handle make_field, nb::handle from_numpy, nb::handle cells,
+                            const nb::list& table, nb::handle problems) {
+  nb::list all;
+  for (const nb::handle line : table) {
+    const nb::tuple pairs = pairs_of_small_batch(cells, nb::borrow<nb::tuple>(line));
+    const nb::object tensors = nb::make_tuple(from_numpy(pairs[0]), from_numpy(pairs[1]));
+    all.append(later_result(kind, make_field, tensors, nb::make_tuple(problems, nb::len(all)), nullptr));
+  }
+  return all;
+}
+
 }  // namespace
 
 void define_small_batches(nb::module_& m) {
-  m.def("lap_small_batch", &lap_small_batch, "costs"_a, "maximize"_a, "deterministic"_a, "cost_limit"_a.none(),
+  m.def("lap_small_batch", &lap_small_batch, "costs"_a, "maximize"_a, "deterministic"_a, "may_be_partial"_a, "cost_limit"_a.none(),
         "most_threads"_a);
   m.def("pairs_of_small_batch", &pairs_of_small_batch);
   m.def("result_of_small_batch", &result_of_small_batch);
   m.def("results_of_small_batch", &results_of_small_batch);
+  m.def("results_as_tensors", &results_as_tensors);
 }

@@ -1,5 +1,6 @@
 // small_batches.hpp: the short way of small batches.
 #pragma once
+#include "bindings/small_costs.hpp"
 #include "bindings/small_options.hpp"
 
 // Solves batches, with five parts from gmatch/small.py: the type of the result of a batch, the function that makes its fields,
@@ -16,5 +17,5 @@ struct SmallBatchSolver {
         most_threads(PyTuple_GetItem(parts, 4)) {}
 
   // Returns None also if Python must warn the user.
-  nb::object solve(const SmallOptions& options, bool maximize, bool deterministic) const;
+  nb::object solve(const SmallOptions& options, SmallCall call) const;
 };

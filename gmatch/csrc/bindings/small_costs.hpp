@@ -42,6 +42,7 @@ struct SmallCall {
   bool deterministic = false;  // whether ties are decided by the rule
   bool overflows = false;      // whether sums of costs may overflow
   bool has_ways_out = false;   // whether ties with a limit are settled as for sparse costs: see gmatch/assignment/limit.py
+  bool may_be_partial = false;  // whether a largest matching will do if forbidden pairs leave no assignment
 };
 
 // Costs up to this magnitude need no second look: their sums are far from every overflow. Sums of floats are in the doubles of
@@ -66,7 +67,8 @@ bool is_plain(const CostRange<Cost>& range, const SmallCall& call) {
 }
 
 // Fills the cells; false if there is no assignment. The costs are plain. Unless they are exact, as integers are, duals may
-// hide some of them: then there are words of duals in tiers, too.
+// hide some of them: then there are words of duals in tiers, too. A largest matching that is no assignment has its cover in their
+// place: a word for each row and each column.
 template <class Cost>
 bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, const SmallCall& call, bool exact, Count* cells,
                  std::vector<Count>& words);

@@ -1,5 +1,6 @@
 // small_results.hpp: results of small calls, made of their cells.
 #pragma once
+#include <algorithm>
 #include <exception>
 #include <new>
 #include <vector>
@@ -44,6 +45,15 @@ nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle pairs
 // A result of the cells of one problem.
 nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle cells, const NotedCall& call,
                         const std::vector<Count>& words);
+
+// Whether words are a cover, not duals in tiers: a call without a limit has left vertices of both sides free.
+inline bool are_cover(const std::vector<Count>& words, const NotedCall& call, Count pairs) {
+  const auto vertices = static_cast<std::size_t>(call.rows) + call.columns;
+  return call.limit == nullptr && pairs < std::min(call.rows, call.columns) && words.size() == vertices;
+}
+// The rows and the columns of the cover of a largest matching; see solve_plain.
+nb::object cover_of(const std::vector<Count>& words, Vertex rows, Vertex columns);
+void set_cover(nb::handle result, nb::handle cover);
 
 // A limit as it was given, if it is a number of Python's own types; others need the long way.
 bool read_limit(nb::handle given, SmallLimit* limit);

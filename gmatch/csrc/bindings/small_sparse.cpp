@@ -28,7 +28,7 @@ struct SmallSparseCall {
   Vertex rows, columns;
   bool lines_are_columns, maximize;
   const SmallLimit* limit;  // or nullptr
-  bool deterministic;
+  bool deterministic, may_be_partial;
 };
 
 // The method that solved it: none, the sparse method, or the dense one.
@@ -58,7 +58,8 @@ class SmallSparseSolver {
       stored.length = length;
     }
     // With a limit rows may stay free, and pairs that are not stored cost more than the limit.
-    if ((stored.length < fewer_ && call_.limit == nullptr) || stored.length > pairs) return SmallSolution::NONE_FOUND;
+    const bool may_leave_rows = call_.limit != nullptr || (call_.may_be_partial && stored.length > 0);
+    if ((stored.length < fewer_ && !may_leave_rows) || stored.length > pairs) return SmallSolution::NONE_FOUND;
     CostRange<Cost> range = empty_range<Cost>();
     add_row(range, stored.entries, stored.length, 1);
     if (!is_plain_here(range)) return SmallSolution::NONE_FOUND;
@@ -94,11 +95,14 @@ class SmallSparseSolver {
                                     {by_columns ? 1 : call_.columns, by_columns ? call_.rows : 1}};
     const bool forbids = call_.limit != nullptr;  // then there may be pairs that are not stored
     const CostRange<Entry> same{static_cast<Entry>(range.lowest), static_cast<Entry>(range.highest), false, forbids, false};
-    const SmallCall call{call_.maximize, true, call_.limit, call_.deterministic, false, true};
+    SmallCall call{call_.maximize, true, call_.limit, call_.deterministic, false, true};
+    call.may_be_partial = call_.may_be_partial;
     if (!solve_plain(matrix, same, call, IS_INTEGER, cells_, words_)) return false;
     if (call_.limit != nullptr && !words_.empty()) return false;  // a result with a limit has no duals in tiers
     if constexpr (!std::is_same_v<Dual, typename DenseCosts<Entry>::Dual>) make_integers();
-    if (IS_INTEGER && call_.rows == call_.columns) lower_column_duals();
+    if (IS_INTEGER && SmallCells<Dual>(cells_, call_.rows, call_.columns).size() == std::max(call_.rows, call_.columns)) {
+      lower_column_duals();
+    }
     return true;
   }
 
@@ -268,7 +272,7 @@ bool read_shape(nb::handle shape, Vertex* rows, Vertex* columns) {
 struct SmallSparseSolving {
   nb::handle kind, make_field, make_field_of_laid_out;
   int storage;
-  bool maximize, deterministic;
+  bool maximize, deterministic, may_be_partial;
 
   explicit SmallSparseSolving(PyObject* parts)
       : kind(PyTuple_GetItem(parts, 0)),
@@ -276,7 +280,8 @@ struct SmallSparseSolving {
         make_field_of_laid_out(PyTuple_GetItem(parts, 2)),
         storage(static_cast<int>(PyLong_AsLong(PyTuple_GetItem(parts, 3)))),
         maximize(PyTuple_GetItem(parts, 4) == Py_True),
-        deterministic(PyTuple_GetItem(parts, 5) == Py_True) {}
+        deterministic(PyTuple_GetItem(parts, 5) == Py_True),
+        may_be_partial(PyTuple_GetItem(parts, 6) == Py_True) {}
 
   nb::object solve(nb::handle cost_limit, nb::handle costs) const {
     // `shape` is a property in Python, which takes 45 ns more than this attribute behind it.
@@ -289,7 +294,7 @@ struct SmallSparseSolving {
     SmallLimit limit;
     if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
     SmallSparseCall call{0, 0, storage == static_cast<int>(Storage::columns), maximize, has_limit ? &limit : nullptr,
-                         deterministic};
+                         deterministic, may_be_partial};
     if (!read_shape(attribute(costs, shape_name), &call.rows, &call.columns)) return nb::none();
     nb::object first, second;
     if (compressed) {
@@ -315,9 +320,9 @@ struct SmallSparseSolving {
 };
 
 nb::object small_sparse_solver(nb::handle kind, nb::handle make_field, nb::handle make_field_of_laid_out, int storage,
-                               bool maximize, bool deterministic) {
+                               bool maximize, bool deterministic, bool may_be_partial) {
   return small_solver_of<SmallSparseSolving>(
-      nb::make_tuple(kind, make_field, make_field_of_laid_out, storage, maximize, deterministic));
+      nb::make_tuple(kind, make_field, make_field_of_laid_out, storage, maximize, deterministic, may_be_partial));
 }
 
 }  // namespace

@@ -178,8 +178,10 @@ class ShortestPathSolver {
 
   // Floats can bid for ever, by less and less: the augmenting row reduction ends after this many bids for each row. They
   // cost less than the paths that they save, which are longer in large problems. A second sweep, as in the paper, costs more.
-  // See "`jv` bids in one sweep, not two" in benchmarks/log/shortest_paths.md. Headings without a file are in this log.
-  Count bids_per_row() const { return num_columns_ < 150 ? 1 : 2; }
+  // See "`jv` bids in one sweep, not two" in benchmarks/log/shortest_paths.md. Headings without a file are in this log. Without a
+  // column reduction the first bid of each row only finds it a column: "Two bids a row where no reduction comes before them" in
+  // benchmarks/log/small_calls.md.
+  Count bids_per_row() const { return num_columns_ < 150 && !columns_may_stay_free_ ? 1 : 2; }
   // About 4 times in num_rows bids the reduction looks whether bids match rows. See "Bids end if rows only displace each other"
   // in benchmarks/log/core_host.md, and "Bids of few rows end, too" in benchmarks/log/small_calls.md.
   static constexpr Vertex LOOKS_PER_ROW = 4;

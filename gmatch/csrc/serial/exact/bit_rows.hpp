@@ -59,12 +59,14 @@ class BitRows {
   BitRows transposed() const {
     BitRows to(num_columns_, num_rows_, bits_.get_allocator().memory);
     Marks square[WORD];
+    Vertex side = 1;  // the least power of two that is no less than both lengths, or a word
+    while (side < std::min(WORD, std::max(num_rows_, num_columns_))) side *= 2;
     for (Vertex top = 0; top < num_rows_; top += WORD) {
       const Vertex height = std::min(WORD, num_rows_ - top);
       for (Vertex word = 0; word < words_; ++word) {
         for (Vertex k = 0; k < height; ++k) square[k] = row(top + k)[word];
-        std::fill(square + height, square + WORD, 0);
-        transpose(square);
+        std::fill(square + height, square + side, 0);
+        transpose(square, side);
         const Vertex width = std::min(WORD, num_columns_ - word * WORD);
         for (Vertex k = 0; k < width; ++k) to.row(word * WORD + k)[top / WORD] = square[k];
       }
@@ -73,11 +75,13 @@ class BitRows {
   }
 
  private:
-  // Blocks beside the diagonal change places, of half as many rows and columns each time.
-  static void transpose(Marks* square) {
+  // Blocks beside the diagonal change places, of half as many rows and columns each time. No bit lies outside of the first `side`
+  // rows and columns.
+  static void transpose(Marks* square, int side) {
     Marks low_halves = 0xffffffff;
     for (int half = WORD / 2; half != 0; half /= 2, low_halves ^= low_halves << half) {
-      for (int k = 0; k < WORD; k = ((k | half) + 1) & ~half) {
+      if (half >= side) continue;
+      for (int k = 0; k < side; k = ((k | half) + 1) & ~half) {
         const Marks differing = (square[k] >> half ^ square[k | half]) & low_halves;
         square[k | half] ^= differing;
         square[k] ^= differing << half;

@@ -113,6 +113,25 @@ class TwoParts {
   }
 
   const ShortVector<Tier>& tiers() const { return tiers_; }
+  // Frees the crowded rows that use the number, after `solve`. There is at least one.
+  void free_rows_without_column(const ShortestPathResult<double>& result) const {
+    for (Vertex k = 0; k < num_crowded_; ++k) {
+      Vertex& column = result.row_match[rows_[k]];
+      if (less_of(rows_[k])[column / Scan::WORD] >> column % Scan::WORD & 1) continue;
+      result.col_match[column] = NONE;
+      column = NONE;
+    }
+  }
+  // Whether each row and each column is in a smallest cover of the pairs below the number (König 1931): the rows that are not
+  // crowded, and the columns that are reached. The columns come first if the rows are columns of the caller.
+  std::vector<Count> cover(bool columns_first) const {
+    std::vector<Count> is_in_cover(costs_.num_rows + costs_.num_columns, 0);
+    Count* const of_rows = is_in_cover.data() + (columns_first ? costs_.num_columns : 0);
+    Count* const of_columns = is_in_cover.data() + (columns_first ? 0 : costs_.num_rows);
+    for (Vertex k = num_crowded_; k < costs_.num_rows; ++k) of_rows[rows_[k]] = 1;
+    for (Vertex k = 0; k < num_reached_; ++k) of_columns[columns_[k]] = 1;
+    return is_in_cover;
+  }
   // What the pair of a row costs beside the multiples of the number.
   double rest_of_pair(Vertex row, const ShortestPathResult<double>& result) const {
     const double whole = cost(row, result.row_match[row]);
@@ -141,7 +160,7 @@ class TwoParts {
 
   static bool leaves_room(double number, Vertex rows, double rest) { return number > LoweredCosts::ROOM * (rows + 1.0) * rest; }
   double cost(Vertex row, Vertex column) const { return static_cast<double>(costs_.at(row, column)); }
-  Word* less_of(Vertex row) { return less_ + Count{row} * words_; }
+  Word* less_of(Vertex row) const { return less_ + Count{row} * words_; }
 
   double scan(Vertex row) {
     Word* const less = less_of(row);
