@@ -1,4 +1,5 @@
-// nested.cpp: NumPy arrays from nested lists and tuples of numbers. NumPy takes longer to read small lists than gmatch takes to solve them.
+// nested.cpp: NumPy arrays from nested lists and tuples of numbers. NumPy takes longer to read small lists than gmatch takes to
+// solve them.
 #include "bindings/nested.hpp"
 
 #include <cstring>
@@ -18,7 +19,8 @@ PyObject* item_of(PyObject* sequence, Py_ssize_t place) {
 }
 
 // The numbers of nested lists of two or three dimensions. Lists of one dimension are equally long. The numbers are of Python's
-// types int and float, or of NumPy's float64, which is a kind of float. Integers beside floats become floats, if that rounds none.
+// types int and float, or of NumPy's float64, which is a kind of float. Integers beside floats become floats, if that rounds
+// none.
 class NestedNumbers {
  public:
   // Returns false for all other objects, and for more than MOST_NUMBERS. No Python code runs.

@@ -182,9 +182,9 @@ nb::object pairs_as_tensors(nb::handle from_numpy, nb::handle result) {
   return nb::make_tuple(from_numpy(pairs[0]), from_numpy(pairs[1]));
 }
 
-// The result of a tensor whose costs an array shares. `library` is a function that makes tensors of arrays, and one that makes the
-// fields of the result, from the result for the array and the type of the tensor: see gmatch/tensors.py. A largest matching has a
-// cover, which is made by Python.
+// The result of a tensor whose costs an array shares. `library` is a function that makes tensors of arrays, and one that makes
+// the fields of the result, from the result for the array and the type of the tensor: see gmatch/tensors.py. Python makes the
+// results that have a cover.
 nb::object solve_tensor(PyObject* library, SmallSolver solver, const SmallOptions& options) {
   static PyObject* const numpy_name = PyUnicode_InternFromString("numpy");
   static PyObject* const type_name = PyUnicode_InternFromString("dtype");

@@ -67,8 +67,8 @@ class BatchMemory {
   std::vector<ArrayMemory> memories_;
 };
 
-// A problem of a batch: the word where its cells begin, its rows, columns and pairs, and the words of its duals in tiers or of its
-// cover.
+// A problem of a batch: the word where its cells begin, its rows, columns and pairs, and the words of its duals in tiers or of
+// its cover.
 struct CellsOfProblem {
   Count begin, rows, columns, pairs;
   std::vector<Count> words = {};
@@ -187,8 +187,8 @@ nb::object solve_batch(const BatchMemory& memory, const SmallCall& call, nb::han
 }
 
 // The answers of a small solver for a batch: the cells of all problems; for each the word where its cells begin, its rows,
-// columns, pairs, and duals in tiers or a cover, if it has any; the type of the costs, and the number of threads. None if a problem needs
-// another way.
+// columns, pairs, and duals in tiers or a cover, if it has any; the type of the costs, and the number of threads. None if a
+// problem needs another way.
 nb::object lap_small_batch(nb::handle costs, bool maximize, bool deterministic, bool may_be_partial, nb::handle cost_limit,
                            nb::handle most_threads) {
   SmallLimit limit;
@@ -277,8 +277,8 @@ nb::list results_as_tensors(nb::handle kind, nb::handle make_field, nb::handle f
 }  // namespace
 
 void define_small_batches(nb::module_& m) {
-  m.def("lap_small_batch", &lap_small_batch, "costs"_a, "maximize"_a, "deterministic"_a, "may_be_partial"_a, "cost_limit"_a.none(),
-        "most_threads"_a);
+  m.def("lap_small_batch", &lap_small_batch, "costs"_a, "maximize"_a, "deterministic"_a, "may_be_partial"_a,
+        "cost_limit"_a.none(), "most_threads"_a);
   m.def("pairs_of_small_batch", &pairs_of_small_batch);
   m.def("result_of_small_batch", &result_of_small_batch);
   m.def("results_of_small_batch", &results_of_small_batch);
