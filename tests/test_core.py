@@ -302,10 +302,12 @@ def test_epsilon_suits_the_costs() -> None:
     assert not stats["gave_up"] and stats["start_size"] > 0.98 * 1500
 
 
-@pytest.mark.parametrize(("rows", "has_core"), [(330, False), (30, True)])
-def test_many_rows_that_tie_everywhere_speak_against_a_core(rows: int, has_core: bool) -> None:
+@pytest.mark.parametrize(("number", "has_core"), [(330, False), (30, True)])
+@pytest.mark.parametrize("side", ["rows", "columns"])
+def test_many_rows_or_columns_that_tie_everywhere_speak_against_a_core(side: str, number: int, has_core: bool) -> None:
     cost = RNG.random((1024, 1024))
-    cost[RNG.permutation(1024)[:rows]] = 1e9
+    cost[RNG.permutation(1024)[:number]] = 1e9
+    cost = cost if side == "rows" else cost.T.copy()
     assert ("price" in gmatch.lap(cost, threads=1, certify=True).stats["trace"]) == has_core
 
 

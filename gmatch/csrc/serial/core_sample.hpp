@@ -4,6 +4,7 @@
 //   if most columns and rows want each other: a column reduction of the matrix matches nearly all of them
 //   if rows differ much in scale: no epsilon of an auction suits them all
 //   if many rows cost the same in most columns: their ties are more entries than may be known
+//   if many columns cost the same in all rows: no row wants them before it is known whole
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -24,8 +25,9 @@ class CoreSample {
   bool speaks_for_core(int bidders = 1) {
     if (size_ < SMALLEST) return true;
     for (Vertex i = 0; i < ROWS; ++i) look_at(static_cast<Vertex>(Count{size_} * i / ROWS));
-    if (scales_differ() || knows_too_many_ties()) return false;
-    return bidders >= MANY_BIDDERS || (num_wanted() >= FEWEST_WANTED && num_mutual() <= MOST_MUTUAL);
+    if (scales_differ() || must_know_too_many(flat_rows_, ROWS)) return false;
+    if (bidders >= MANY_BIDDERS) return true;
+    return num_wanted() >= FEWEST_WANTED && num_mutual() <= MOST_MUTUAL && !must_know_too_many(flat_columns_, COLUMNS);
   }
 
  private:
@@ -64,8 +66,8 @@ class CoreSample {
     return static_cast<Vertex>(std::unique(wanted_.begin(), wanted_.end()) - wanted_.begin());
   }
 
-  // Bids and searches tell the ties of a row only if it is known whole.
-  bool knows_too_many_ties() const { return flat_rows_ * Count{size_} / ROWS * size_ > most_known_; }
+  // A flat row is known whole in the end, and so is a row that takes a flat column.
+  bool must_know_too_many(Count flat, Vertex sampled) const { return flat * size_ / sampled * size_ > most_known_; }
 
   bool scales_differ() const {
     double mean = 0, deviation = 0;
@@ -79,9 +81,10 @@ class CoreSample {
   // without a column then.
   Vertex num_mutual() {
     const Vertex first = (size_ - COLUMNS) / 2;
-    Work least[COLUMNS];
+    Work least[COLUMNS], greatest[COLUMNS];
     Vertex at_least[COLUMNS];
     std::fill_n(least, COLUMNS, Scan::FAR);
+    std::fill_n(greatest, COLUMNS, -Scan::FAR);
     std::fill_n(at_least, COLUMNS, NONE);
     for (Vertex row = 0; row < size_; ++row) {
       for (Vertex k = 0; k < COLUMNS; ++k) {
@@ -89,12 +92,14 @@ class CoreSample {
         const bool is_less = cost < least[k];
         least[k] = is_less ? cost : least[k];
         at_least[k] = is_less ? row : at_least[k];
+        greatest[k] = cost > greatest[k] ? cost : greatest[k];
       }
     }
     counters_.entries_read += Count{size_} * COLUMNS;
     Vertex mutual = 0;
     for (Vertex k = 0; k < COLUMNS; ++k) {
       if (at_least[k] == NONE) continue;
+      flat_columns_ += least[k] == greatest[k];
       const auto best = find_best(rows_.entries(at_least[k]));
       mutual += least[k] <= best.least && best.least < best.second;
     }
@@ -108,5 +113,6 @@ class CoreSample {
   ShortestPathCounters& counters_;
   std::vector<Vertex> wanted_;  // best columns of the rows looked at
   Count flat_rows_ = 0;         // of these rows: the least entry is in most columns
+  Count flat_columns_ = 0;      // of the columns looked at: all entries are equal
   std::vector<double> scales_;  // of these rows, binary logarithms
 };
