@@ -22,6 +22,8 @@ MOST_SHARES = 2048
 LISTS = "merge_pairs_grid", "make_rows_grid"
 OF_POINTS = "count_unknown_grid", "least_of_lists_grid", "place_pairs_grid", "turn_pairs_grid", "copy_rows_grid"
 LONG = ("make_long_rows_grid",)
+# A third of what rows and columns pick are the same pairs. Late rounds add few pairs, so that a copy would save little.
+PART_WASTED = 8
 INFINITE = 0x7FF << 52  # `order_of` of inf
 
 
@@ -44,7 +46,13 @@ def merged(first: Places, second: Places) -> Places:
         np.int64(len(others)), places, _or_null(of_places), fresh, counts, number,
     )  # fmt: skip
     length = int(number.item())
-    return places[:length], None if of_places is None else of_places[:length]
+    return _beginning(places, length), None if of_places is None else _beginning(of_places, length)
+
+
+def _beginning(array: Any, length: int) -> Any:
+    """The first entries of a vector, copied if more than 1/PART_WASTED of its memory would be wasted without."""
+    wasted = len(array) - length
+    return cuda.beginning(array, length) if wasted * PART_WASTED > len(array) else array[:length]
 
 
 def _or_null(array: Any) -> Any:
@@ -97,14 +105,13 @@ def listed(lists: tuple[Any, Any], most: int, first_row: int, columns: int) -> A
     """Places, increasing, from the sizes of lists of columns, one for each row, and the lists, each with room for
     `most` columns."""
     sizes, numbers = lists
-    places, number = cupy.empty(len(numbers), np.int64), cupy.zeros(1, np.int64)
+    places, number = cupy.empty(int(to_host(sizes).sum()), np.int64), cupy.zeros(1, np.int64)
     _run(
         OF_POINTS, "place_pairs_grid", sizes, numbers, np.int64(len(sizes)), np.int64(most), np.int64(first_row),
         np.int64(columns), places, number,
     )  # fmt: skip
-    found = cuda.beginning(places, int(number.item()))
-    found.sort()
-    return found
+    places.sort()
+    return places
 
 
 def turned(keys: Any, first_row: int, shape: tuple[int, int]) -> Any:

@@ -419,15 +419,19 @@ class _Core:
 
     def solve(self, found: Found) -> list[int]:
         """An `Answer`, and how many rows are free. The search starts from the last solution, if that was complete."""
-        offers, self._offers = self._offers, []
-        grown = [self._join(*offer) for offer in offers]
+        offers, self._offers = self._offers[::-1], []
+        is_anew = self._begins_anew(offers)
+        grown = []
+        while offers:  # an offer goes when it has joined: it is as large as the core at first
+            grown.append(self._join(*offers.pop()))
         if self._solution is not None and not any(grown):
             rounds = self._is_solved and self._part.dual_type is np.float64
             return [Answer.ROUNDED if rounds else Answer.STUCK, 0]
+        self._costs = None  # it holds the values before
         arrays = *self._part.lists.rows_of(self._keys, self.shape), self._values
         self._costs = SparseCosts.of_checked(arrays, self.shape, *self._range, self.shape[1] - self._columns)
         with found.clock("search"):
-            costs, start = self._begun(found.v, offers)
+            costs, start = self._begun(found.v, is_anew)
             solution = self._solution = self._searched(costs, start)
         free = int((to_host(solution.row_match)[: self.shape[0]] < 0).sum())
         self._is_solved = not free
@@ -444,24 +448,22 @@ class _Core:
         assert self._costs is not None, "it was made"
         return self._searched(self._costs, Start(AssignmentStart.REDUCE, None, None))
 
-    def _begun(self, v: Any, offers: list[Places]) -> tuple[SparseCosts, Start]:
+    def _begun(self, v: Any, is_anew: bool) -> tuple[SparseCosts, Start]:
         """The costs to solve, and the start: the last solution if it was complete, or the duals that priced the core.
 
         If the part holds bids, an auction from these duals, or a search anew, gives the start of a square core. On a
         host a core that is not square is doubled before a search starts from duals.
         """
-        costs, last, is_square = self._costs, self._solution, self.shape[0] == self.shape[1]
+        costs, last, is_square = self._costs, self._last, self.shape[0] == self.shape[1]
         assert costs is not None, "it was made"
         self._doubled, on_host = None, self._part.device == "cpu"
-        if last is not None and last.size < len(last.row_match):
-            last = None
         if last is None and (is_square or not (on_host and v.any())):
             if is_square and self._part.holds_bids and v.any() and (self._are_given or self._part.starts_near):
                 return costs, self._start_by_bids(costs, self._here(v))
             # A copy, since a search changes the duals that it starts from, and all ranks go on from equal ones.
             return costs, Start(AssignmentStart.REDUCE, None, self._here(v.copy()) if self._starts_from(v) else None)
         if last is not None and is_square:
-            if self._part.holds_bids and self._anew < MOST_ANEW and self._are_many(offers):
+            if is_anew:
                 self._anew += 1
                 return costs, self._start_by_bids(costs, last.v)
             return costs, Start(AssignmentStart.GIVEN, last.row_match, last.v)
@@ -473,8 +475,17 @@ class _Core:
             return costs, Start(AssignmentStart.REDUCE, None, None)
         return costs, Start(AssignmentStart.GIVEN, last.row_match[: self.shape[0]])
 
-    def _are_many(self, offers: list[Places]) -> bool:
-        """Whether entries were offered to more than 1 row in PART_ANEW."""
+    @property
+    def _last(self) -> Solution | None:
+        """The last solution, if it was complete."""
+        last = self._solution
+        return None if last is None or last.size < len(last.row_match) else last
+
+    def _begins_anew(self, offers: list[Places]) -> bool:
+        """Whether a search anew takes less time: see MOST_ANEW. Then entries were offered to many rows."""
+        is_square, last = self.shape[0] == self.shape[1], self._last
+        if not is_square or last is None or not self._part.holds_bids or self._anew == MOST_ANEW:
+            return False
         begins = (to_host(self._part.lists.rows_of(keys, self._part.shape)[0]) for keys, _ in offers)
         rows = sum(int(np.count_nonzero(np.diff(each))) for each in begins)
         return rows * PART_ANEW > self.shape[0]

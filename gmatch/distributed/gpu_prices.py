@@ -12,8 +12,8 @@ from ..arrays import namespace
 from .ranks import one_rank
 from .sampled import FEW, PART, Sample
 
-# Rows of points that lie on the GPU at a time: 2 kB a column.
-TOGETHER = 512
+# Rows of points that are computed at a time: 1 kB a column, twice, since a part stays until the next one is computed.
+TOGETHER = 256
 
 
 class StoredRows(NamedTuple):

@@ -25,11 +25,13 @@ struct Distances {
   // wider, with more it is made narrower. Half, 2 and 4 times these numbers are as fast for cores (benchmarks/log/core_gpu.md,
   // "Thresholds measured again"). They were not measured for other sparse costs.
   static constexpr Vertex FEWEST_ROWS = 2, MOST_ROWS = 16;
+  // Rows for each lane group in one round of a grid with a list. With more of them the reach comes back at once: see come_back.
+  static constexpr Vertex MOST_OF_A_ROUND = SHORT_LISTS ? 0 : 1;
   // The first step of a launch is this part of how far the columns of the first rows lie apart. After a step that is too narrow
   // the next one is twice as wide. In a step that is too wide rows lower columns again and again, and the next step is half as
   // wide: benchmarks/log/sparse.md, "The first step of a search is narrow". A team that passes over all columns takes longer for
   // any step, and keeps a wide first step: other widths were not measured for it.
-  static constexpr int FIRST_PART = 1 << 16, FIRST_PART_OF_PASSES = 8;
+  static constexpr int FIRST_PART = SHORT_LISTS ? 2 : 1 << 16, FIRST_PART_OF_PASSES = 8;
   // A part of a grid takes at most ROUNDS_AHEAD rounds by itself, from at most ROOM_AHEAD rows. If the list of the grid has more
   // than FULL_SHARE rows for each part, the parts take one round. These are the numbers for levels of trees (near_levels.cuh).
   // They were not measured for rounds.
@@ -65,6 +67,7 @@ struct Distances {
   Census* censuses;    // [3]
   Dual* nearest_end;   // [1]           the least distance of a free column so far
   Dual reach;          // this thread's copies; all agree. Distances up to here are lowered further
+  Dual begun_at;       // the least distance beyond the reach before this step
   Dual step;
   Vertex round, turn;
   Count rounds;
@@ -94,7 +97,7 @@ struct Distances {
 
   template <class Team>
   DEVICE void begin_phase(const Team& team) {
-    reach = UNKNOWN;
+    reach = begun_at = UNKNOWN;
     team.each(costs.num_columns, [&](Count column) { distance[column] = scanned[column] = costs.infinite(); });
     if (team.rank() == 0) *nearest_end = costs.infinite();
   }
@@ -122,7 +125,8 @@ struct Distances {
     const Dual before = reach;
     if (step == 0) step = first_step((all.farthest - all.least_far) /
                                       (in_passes<Team>() ? FIRST_PART_OF_PASSES : FIRST_PART));
-    reach = all.farthest - all.least_far < step ? all.farthest : all.least_far + step;
+    begun_at = all.least_far;
+    reach = all.farthest - begun_at < step ? all.farthest : begun_at + step;
     if constexpr (!in_passes<Team>()) list_near(steps, forest, before);
     return settle(steps, forest);
   }
@@ -138,6 +142,7 @@ struct Distances {
       }
     } else {
       for (; steps.todo() > 0; ++rounds_here) {
+        if constexpr (Team::IS_GRID) come_back(steps);
         lower_listed(steps, forest);
         if (Team::INPUT_CHANGES && rounds_here > costs.num_rows) break;  // no shortest path has more rows
       }
@@ -396,6 +401,15 @@ struct Distances {
     steps.end();
   }
 
+  // A round with many rows means that the step is too wide: all of them would lower columns again and again. So the step becomes
+  // half as wide at once. Listed rows beyond its reach are passed over, and wait for their step.
+  template <class Team>
+  DEVICE void come_back(const Steps<Team>& steps) {
+    if (steps.todo() <= MOST_OF_A_ROUND * (static_cast<Count>(steps.team.size()) / steps.team.lanes())) return;
+    step = (reach - begun_at) / 2;
+    reach = begun_at + step;
+  }
+
   // The list that a part of a grid works on by itself.
   struct RowsAhead {
     Progress progress;
@@ -449,7 +463,7 @@ struct Distances {
     const Vertex column = forest.matching.row_match[row];
     const Dual from = part.read(&distance[column]), before = part.read(&scanned[column]);
     const NearRow near{part.min_group(from), row};
-    if (near.distance >= part.min_group(before)) return;
+    if (near.distance > reach || near.distance >= part.min_group(before)) return;
     if (part.lane() == 0) part.write(&scanned[column], near.distance);
     lower_columns(steps, forest, near, list);
   }
