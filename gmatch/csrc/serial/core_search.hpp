@@ -141,7 +141,7 @@ class PricedRows {
   template <class Counters>
   bool hold_auction(Counters& counters, std::vector<Dual>& v) {
     trace_.add(CoreStep::auction);
-    PricedAuction<PricedRows, Counters> auction(*this, counters);
+    PricedAuction<PricedRows, Counters> auction(*this, counters, num_threads());
     if (!auction.hold() || gives_up()) return false;
     v = auction.duals();
     return true;
