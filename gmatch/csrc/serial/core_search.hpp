@@ -281,7 +281,7 @@ Vertex solve_by_core(const DenseCosts<Stored>& costs, bool has_duals, int thread
     const bool is_square = costs.num_rows == costs.num_columns;
     if (is_square && !has_duals) {
       counters.trace.add(CoreStep::sample);
-      if (!CoreSample<decltype(rows)>(rows, counters.dense).speaks_for_core(num_bidders(costs.num_rows, threads))) return NONE;
+      if (!CoreSample<decltype(rows)>(rows, counters.dense).speaks_for_core(threads)) return NONE;
     }
     using Costs = PricedRows<decltype(rows), Dual>;
     Costs core(rows, threads, counters.dense, counters.trace);
