@@ -12,8 +12,8 @@
 #include "serial/priced_auction.hpp"
 #include "serial/shortest_path.hpp"
 
-// Whether enough threads bid for the auction of a core to be faster than one thread that searches the matrix. 2,000 rows with column
-// prices take 41 ms on one thread, and 37 with 4 bidders: benchmarks/log/core_host.md, "The first epsilon of the auction".
+// Whether enough threads bid for the auction of a core to be faster than one thread that searches the matrix. 2,000 rows with
+// column prices take 41 ms on one thread, and 37 with 4 bidders: benchmarks/log/core_host.md, "The first epsilon of the auction".
 inline bool share_auction(Vertex rows, int threads) {
   constexpr int MANY_BIDDERS = 4;
   return num_bidders(rows, threads) >= MANY_BIDDERS;

@@ -98,13 +98,15 @@ class PricedAuction {
   static constexpr int PRECISION = 44, LAST = -14;
   // Whole duals gain nothing from a smaller one.
   static double least_epsilon() { return std::numeric_limits<Dual>::is_integer ? 0x1p-10 : 0; }
-  // The first epsilon, as a part of the typical loss. 1/16 and 1/4 are as fast: benchmarks/log/core_host.md, "The first epsilon of
-  // the auction".
-  static constexpr double FIRST = 0.125;
+  // The first epsilon, as a part of the typical loss. 1/16 and 1/4 are as fast for cores: benchmarks/log/core_host.md, "The first
+  // epsilon of the auction". For sparse costs of 2^20 rows 1/8 leaves rows far from free columns: the search takes four times as
+  // long as from 1/2. See benchmarks/log/sparse.md, "Threads hold the auction of sparse costs".
+  static constexpr double FIRST = KNOWS_ALL ? 0.5 : 0.125;
   // The mean loss leaves out the 1 row in LOSERS that loses most. With all losses, near ties take 20 to 30 times as long: see
   // there.
   static constexpr std::size_t LOSERS = 64;
-  // One row of 10,000 may be left at the end of an epsilon: benchmarks/log/sparse.md, "One row in 10,000 is left at each epsilon".
+  // One row of 10,000 may be left at the end of an epsilon: benchmarks/log/sparse.md, "One row in 10,000 is left at each
+  // epsilon".
   static constexpr Vertex LEFT = 10000;
   // Epsilon grows by RISE bits after PATIENCE bids for each row, on average. It falls by FALL bits when all rows have columns.
   // With 32 bids clusters and columns of different scales take a fifth longer, rings a tenth less.
@@ -245,7 +247,7 @@ class PricedAuction {
     bids_left_.store(BIDS_PER_ROW * size_, std::memory_order_relaxed);
     double loss;
     if constexpr (KNOWS_ALL) {
-      // A geometric mean: if a third of the entries cost 10^6, others at most 1, the mean would take 3 times as long. See there.
+      // A geometric mean: if a third of the entries cost 10^6, others at most 1, the auction by the mean takes 3 times as long.
       loss = all.rows_with_loss == 0 ? 0 : std::ldexp(1.0, static_cast<int>(all.losses / all.rows_with_loss));
       std::replace(v_.begin(), v_.end(), FAR, lowest_);  // of columns that no row may have
     } else {
