@@ -43,7 +43,8 @@ NAME: Device = "cpu"
 # these are fewer than FEWEST_THREADS: two took up to 1.5 times as long as one on graphs of 2^20 rows. From MANY_ENTRIES
 # on it gets two or three, too (benchmarks/log/cardinality_host.md, "All processors of a host").
 MATCHED_PER_THREAD, FEWEST_THREADS, MANY_ENTRIES = 1 << 18, 4, 1 << 25
-# Entries of sparse costs for each thread that bids (benchmarks/log/sparse.md, "Threads hold the auction of sparse costs").
+# Entries of sparse costs for each thread that bids. See benchmarks/log/sparse.md, "Threads hold the auction of sparse
+# costs". Other numbers were not measured.
 BIDDING_ENTRIES_PER_THREAD = 1 << 16
 # Entries of a batch for each thread; csrc/bindings/small_batches.cpp has the number for small problems. See
 # benchmarks/log/small_calls.md, "Batches in one call of the extension". Other numbers were not measured.
