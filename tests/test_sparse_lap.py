@@ -228,7 +228,7 @@ def test_a_chain_of_near_pairs_needs_a_larger_epsilon() -> None:
     distances = np.sqrt(((x[rows] - y[columns]) ** 2).sum(1))
     keys, at = np.unique(rows * n + columns, return_index=True)
     matrix = sp.csr_array((distances[at], (keys // n, keys % n)), (n, n))
-    found = solve(matrix, "cpu", method="jv", threads=1)
+    found = solve(matrix, "cpu", method="jv", threads=4)
     assert found.stats["phases"] < n / 100
     assert found.cost == pytest.approx(solve(matrix, "cpu", method="tree", threads=1).cost, rel=1e-12)
 

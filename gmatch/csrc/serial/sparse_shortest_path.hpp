@@ -32,6 +32,7 @@
 #include "costs/sparse.cuh"
 #include "serial/priced_auction.hpp"
 #include "serial/rows/rows.hpp"
+#include "serial/sparse_auction.hpp"
 #include "team/interrupt.hpp"
 
 struct SparseShortestPathCounters {
@@ -213,12 +214,21 @@ class SparseShortestPathSolver {
     counters_.entries_read += costs_.end(costs_.num_rows - 1) - costs_.begin(0);
   }
 
+  // One thread holds an auction in rounds, which takes less of it where prices differ little: benchmarks/log/sparse.md, "Threads
+  // hold the auction of sparse costs".
+  template <class Auction>
+  static bool hold_auction(Auction&& auction, std::vector<Dual>& v) {
+    if (!auction.hold()) return false;
+    v = auction.duals();
+    return true;
+  }
   bool start_from_auction() {
     std::vector<Dual> v;
     if constexpr (KnowsAll<Costs>::value) {
-      PricedAuction<Costs, SparseShortestPathCounters> auction(costs_, counters_, threads_);
-      if (!auction.hold()) return false;
-      v = auction.duals();
+      const bool found = num_bidders(costs_.num_rows, threads_) > 1
+                             ? hold_auction(PricedAuction<Costs, SparseShortestPathCounters>(costs_, counters_, threads_), v)
+                             : hold_auction(SparseAuction<Costs, SparseShortestPathCounters>(costs_, counters_), v);
+      if (!found) return false;
     } else if (!costs_.hold_auction(counters_, v)) {
       return false;
     }
