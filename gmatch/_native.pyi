@@ -230,6 +230,7 @@ def assign_sparse_jv(
     u: Any,
     v: Any,
     has_duals: bool,
+    threads: int,
 ) -> dict[str, Any]: ...
 def assign_sparse_tree(
     offsets: Any,

@@ -465,11 +465,12 @@ struct SparseMatrix {
 };
 using Sparse = SparseCosts<double, int, int>;
 
-static SparseMatrix random_sparse(std::mt19937& random, Vertex rows, Vertex columns, int largest) {
+// One entry in `every` is stored, and the diagonal, which makes the problem feasible.
+static SparseMatrix random_sparse(std::mt19937& random, Vertex rows, Vertex columns, int largest, int every = 6) {
   SparseMatrix matrix{rows, columns, {0}, {}, {}};
   for (Vertex row = 0; row < rows; ++row) {
     for (Vertex column = 0; column < columns; ++column) {
-      if (row != column && random() % 6 != 0) continue;  // the diagonal makes it feasible
+      if (row != column && random() % every != 0) continue;
       matrix.indices.push_back(column);
       matrix.entries.push_back(static_cast<double>(random() % (largest + 1)));
     }
@@ -488,11 +489,11 @@ static double total(const Sparse& costs, const std::vector<Vertex>& row_match) {
   return sum;
 }
 
-static double cost_by_shortest_paths(const Sparse& costs) {
+static double cost_by_shortest_paths(const Sparse& costs, int threads = 1) {
   std::vector<Vertex> row_match(costs.num_rows), col_match(costs.num_columns);
   std::vector<double> u(costs.num_rows), v(costs.num_columns);
   SparseShortestPathCounters counters{};
-  SparseShortestPathSolver<const Sparse> solver(costs, counters);
+  SparseShortestPathSolver<const Sparse> solver(costs, counters, threads);
   const Vertex size = solver.solve(false, row_match.data(), col_match.data(), u.data(), v.data());
   return size == costs.num_rows ? total(costs, row_match) : -1;
 }
@@ -535,6 +536,17 @@ static void check_sparse_assignment(std::mt19937& random, Vertex rows, Vertex co
       }
     }
   }
+}
+
+// There are enough rows for three threads that bid at the same time, and eight then match rows.
+static void check_sparse_bids(std::mt19937& random, int largest) {
+  constexpr Vertex ROWS = 1500;
+  const SparseMatrix matrix = random_sparse(random, ROWS, ROWS, largest, 200);
+  const Sparse costs{ROWS, ROWS, matrix.offsets.data(), matrix.indices.data(), matrix.entries.data(), false};
+  const double expected = cost_by_trees<HostTeam>(costs, AssignmentStart::none, true, 2), found = cost_by_shortest_paths(costs, 8);
+  if (found == expected) return;
+  std::printf("sparse bids, costs to %d: cost %g, not %g\n", largest, found, expected);
+  std::exit(1);
 }
 
 int main() {
@@ -591,6 +603,10 @@ int main() {
       check_sparse_assignment(random, rows, rows + 1 + random() % 30, largest);
       sparse_matrices += 2;
     }
+  }
+  for (const int largest : {2, 1000, 1000000}) {
+    check_sparse_bids(random, largest);
+    ++sparse_matrices;
   }
   std::printf("%d sparse matrices, no race, every cost right\n", sparse_matrices);
 }

@@ -195,12 +195,24 @@ def test_auto_begins_in_the_matrix_where_searches_may_be_short() -> None:
         (square * (1 + 1e-3 * rng.random(square.shape)), {"duals": (first.u, first.v)}, True),
         (square, {"duals": (first.u, rng.random(1000))}, False),
         (wide, {}, True), (wide.T, {"maximize": True}, True), (scaled, {}, False),
-        (square, {"cost_limit": 0.002}, True),
         (np.random.default_rng(0).random((1000, 1030)), {}, False),  # the core may leave columns free that were taken
     ]  # fmt: skip
     for cost, options, is_short in cases:
         trace = gmatch.lap(cost, threads=1, certify=True, **options).stats["trace"]
         assert trace[0] == "search_matrix" and (trace == ["search_matrix"]) == is_short
+
+
+def test_a_limit_does_not_begin_in_the_matrix() -> None:
+    """The core has the least pairs of a row. If rows differ in scale, the matrix is searched, and then a core."""
+    rng = np.random.default_rng(0)
+    cost = rng.random((1000, 1000))
+    for threads in (1, 3):
+        for limit in (0.1, 0.5, 2.0):
+            found = gmatch.lap(cost, cost_limit=limit, threads=threads, certify=True).stats
+            assert "search_matrix" not in found["trace"] and not found["gave_up"]
+    scaled = cost * np.exp(6 * rng.standard_normal((1000, 1)))
+    trace = gmatch.lap(scaled, cost_limit=float(scaled.max()), threads=1, certify=True).stats["trace"]
+    assert trace[:2] == ["sample", "search_matrix"]
 
 
 def test_a_few_big_numbers_do_not_make_an_auction_coarse() -> None:

@@ -202,6 +202,37 @@ def test_an_auction_that_leaves_rows() -> None:
         assert found.cost == solve(matrix, "cpu", method="tree").cost
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_threads_share_an_auction(dtype: str) -> None:
+    """Enough rows for 2 to 8 threads that bid; with ties, and without a full matching."""
+    for case, (n, most) in enumerate([(1200, 3), (1500, 1000), (2500, 10**6), (4000, 10**6)]):
+        matrix = planted(n, 6, lambda rng, rows, columns, most=most: rng.integers(1, most + 1, len(rows))).astype(dtype)
+        if case % 2:
+            matrix = matrix[:, np.r_[0 : n - 3, np.zeros(3, int)]].tocsr()
+        alone, *shared = (
+            solve(matrix, "cpu", method="jv", threads=threads, infeasible="partial") for threads in (1, 2, 8)
+        )  # fmt: skip
+        for found in shared:
+            assert (found.size, found.status) == (alone.size, alone.status)
+            assert found.cost == pytest.approx(alone.cost, rel=1e-6 if dtype == "float32" else 1e-12)
+            assert found.stats["threads"] > 1 or found.status == "partial"
+
+
+def test_a_chain_of_near_pairs_needs_a_larger_epsilon() -> None:
+    """Points in the plane with near pairs and one far pair each: bids by the first epsilon would not end."""
+    rng = np.random.default_rng(0)
+    n = 3000
+    x, y = rng.random((n, 2)), rng.random((n, 2))
+    near = np.argsort(((x[:, None] - y) ** 2).sum(-1), 1)[:, :8]
+    rows, columns = np.repeat(np.arange(n), 9), np.c_[near, rng.permutation(n)].ravel()
+    distances = np.sqrt(((x[rows] - y[columns]) ** 2).sum(1))
+    keys, at = np.unique(rows * n + columns, return_index=True)
+    matrix = sp.csr_array((distances[at], (keys // n, keys % n)), (n, n))
+    found = solve(matrix, "cpu", method="jv", threads=4)
+    assert found.stats["phases"] < n / 100
+    assert found.cost == pytest.approx(solve(matrix, "cpu", method="tree", threads=1).cost, rel=1e-12)
+
+
 def test_the_trees_start_from_an_auction(device: str) -> None:
     """If costs differ. The auction leaves few rows, whatever its start left."""
     n = 3000

@@ -140,8 +140,8 @@ class Core(AssignmentMethod):
 class SerialCore(Core):
     """The core as ``"auto"`` runs it on the host: threads share the pass over the matrix and the auction.
 
-    It begins as `JV`, in the matrix, if searches may be few and short: from given duals, and on one thread if columns
-    may stay free. If these searches turn out to take long, the core goes on from their duals.
+    It begins as `JV`, in the matrix, if searches may be few and short: from given duals, and on one thread if there are
+    more columns than rows. If these searches turn out to take long, the core goes on from their duals.
     """
 
     starts = ("reduce",)

@@ -12,9 +12,11 @@ Vertex solve_serially(const DenseCosts<Stored>& costs, const ShortestPathOptions
                       const ShortestPathResult<typename DenseCosts<Stored>::Dual>& result,
                       ShortestPathCounters& counters);
 
-// Solves by the core on one processor; if the core gives up, in the whole matrix, from the present duals. The whole matrix is
-// tried first, if that is allowed, where searches may be few and short: from given duals, since costs have often changed
-// little, and if columns may stay free, since most rows then have their best column. Returns how many rows are matched.
+// Solves by the core; if the core gives up, in the whole matrix, from the present duals. The whole matrix is tried first, if that
+// is allowed, where searches may be few and short: from given duals, since costs have often changed little, and on one processor
+// if there are more columns than rows, since most rows then have their best column. If a core of a square problem with a limit
+// gives up, the matrix is searched while searches are short. Another core goes on from its duals. Returns how many rows are
+// matched.
 template <class Stored>
 Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
                                const ShortestPathOptions<typename DenseCosts<Stored>::Dual>& options, bool may_begin_in_matrix,

@@ -53,26 +53,30 @@ Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
     counted.trace.add(CoreStep::search_matrix);
     return costs.num_rows;
   }
-  const bool columns_may_stay_free = costs.num_rows < costs.num_columns || costs.limit < costs.infinite();
-  const bool begins_in_matrix =
-      may_begin_in_matrix && (options.start_from_duals || (columns_may_stay_free && threads == 1));
-  const bool has_duals = options.start_from_duals || begins_in_matrix;
-  if (begins_in_matrix) {
-    ShortestPathOptions<typename DenseCosts<Stored>::Dual> while_short = options;
-    while_short.may_give_up = true;
+  const bool is_square = costs.num_rows == costs.num_columns, has_limit = costs.limit < costs.infinite();
+  const auto solve_core = [&](bool has_duals) { return solve_by_core(costs, has_duals, threads, result, counted); };
+  const auto solve_matrix = [&](bool has_duals, bool may_give_up) {
     counted.trace.add(CoreStep::search_matrix);
-    const Vertex size = solve_serially(costs, while_short, result, counted.dense);
+    ShortestPathOptions<typename DenseCosts<Stored>::Dual> here{options.least_cost, options.greatest_cost, has_duals};
+    here.may_give_up = may_give_up;
+    return solve_serially(costs, here, result, counted.dense);
+  };
+  if (!options.start_from_duals && (is_square || threads > 1 || !may_begin_in_matrix)) {
+    // With most pairs at the greatest cost, the whole matrix takes the fewest passes. But one thread makes them, and many threads
+    // hold the auction of a core. A limit leaves few pairs below it, and the core has these: benchmarks/log/core_host.md, "A
+    // limit does not begin in the matrix".
+    const bool has_core = has_limit || !is_square || share_auction(costs.num_rows, threads) ||
+                          !mostly_costs(costs, costs.num_rows, options.greatest_cost);
+    if (!has_core) counted.trace.add(CoreStep::sample);
+    const Vertex size = has_core ? solve_core(false) : NONE;
+    if (size != NONE) return size;
+    if (!is_square || !has_limit || !may_begin_in_matrix) return solve_matrix(counted.sparse.augmentations > 0, false);
+  }
+  if (may_begin_in_matrix) {
+    const Vertex size = solve_matrix(options.start_from_duals || counted.sparse.augmentations > 0, true);
     if (size != NONE) return size;
   }
-  // With most pairs at the greatest cost, the whole matrix takes the fewest passes.
-  const bool has_core = has_duals || costs.num_rows < costs.num_columns ||
-                        !mostly_costs(costs, costs.num_rows, options.greatest_cost);
-  if (!has_core) counted.trace.add(CoreStep::sample);
   // Free columns must have v = 0 at the end. The core begins with v = 0, unless all columns are taken.
-  const bool goes_on = has_duals && costs.num_rows == costs.num_columns;
-  const Vertex size = has_core ? solve_by_core(costs, goes_on, threads, result, counted) : NONE;
-  if (size != NONE) return size;
-  counted.trace.add(CoreStep::search_matrix);
-  const bool from_duals = has_duals || counted.sparse.augmentations > 0;
-  return solve_serially(costs, {options.least_cost, options.greatest_cost, from_duals}, result, counted.dense);
+  const Vertex size = solve_core(is_square);
+  return size != NONE ? size : solve_matrix(true, false);
 }

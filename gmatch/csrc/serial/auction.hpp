@@ -1,6 +1,6 @@
 // auction.hpp: an auction of columns among rows, on one core of the host. It leaves duals of the columns for a search
 // to start from, and who has which. dense_auction.hpp and sparse_auction.hpp say where it begins; points/kept_auction.hpp goes on
-// from pairs and duals of a coarser problem.
+// from pairs and duals of a coarser problem. priced_auction.hpp holds the auctions of sparse costs and of cores, on threads.
 //
 // In a round each free row bids for its best column: v of the column falls by how much it is better than the row's second
 // best, and by epsilon. The row that had the column is free in the next round. So a row that has a column finds no column

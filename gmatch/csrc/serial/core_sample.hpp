@@ -11,7 +11,15 @@
 #include <limits>
 #include <vector>
 
+#include "serial/priced_auction.hpp"
 #include "serial/shortest_path.hpp"
+
+// Whether enough threads bid for the auction of a core to be faster than one thread that searches the matrix. 2,000 rows with
+// column prices take 41 ms on one thread, and 37 with 4 bidders: benchmarks/log/core_host.md, "The first epsilon of the auction".
+inline bool share_auction(Vertex rows, int threads) {
+  constexpr int MANY_BIDDERS = 4;
+  return num_bidders(rows, threads) >= MANY_BIDDERS;
+}
 
 template <class Rows>
 class CoreSample {
@@ -20,13 +28,13 @@ class CoreSample {
   CoreSample(const Rows& rows, Count most_known, ShortestPathCounters& counters)
       : size_(rows.num_rows()), most_known_(most_known), rows_(rows), no_duals_(rows.num_columns(), 0), counters_(counters) {}
 
-  // Threads share the auction of a core, but not a column reduction or a search of the matrix. So if MANY_BIDDERS threads
-  // or more bid, only rows of different scales speak against a core.
-  bool speaks_for_core(int bidders = 1) {
+  // Threads share the auction of a core, but not a column reduction or a search of the matrix. So if many threads bid, only rows
+  // of different scales speak against a core.
+  bool speaks_for_core(int threads = 1) {
     if (size_ < SMALLEST) return true;
     for (Vertex i = 0; i < ROWS; ++i) look_at(static_cast<Vertex>(Count{size_} * i / ROWS));
     if (scales_differ() || must_know_too_many(flat_rows_, ROWS)) return false;
-    if (bidders >= MANY_BIDDERS) return true;
+    if (share_auction(size_, threads)) return true;
     return num_wanted() >= FEWEST_WANTED && num_mutual() <= MOST_MUTUAL && !must_know_too_many(flat_columns_, COLUMNS);
   }
 
@@ -40,9 +48,6 @@ class CoreSample {
   // of 8 normal numbers, which a core solves in a twentieth of the time, want 44 different columns. See "A core is given up where
   // more than 44 of 64 columns and rows want each other" and "Thresholds measured again" in benchmarks/log/core_host.md.
   static constexpr Vertex FEWEST_WANTED = 36, MOST_MUTUAL = 44;
-  // A core with this number of bidders or more is faster than one thread that searches the matrix. 2,000 rows with column prices
-  // take 41 ms on one thread, and 37 with 4 bidders: benchmarks/log/core_host.md, "The first epsilon of the auction".
-  static constexpr int MANY_BIDDERS = 4;
   // Bits between the scale of a row and the scale of all rows, on average. Rows of different scales have 3.1 and more,
   // U**20 has 1.8 to 2.2, and all others have at most 1.4: "Thresholds measured again" there.
   static constexpr double MOST_BITS = 2.5;

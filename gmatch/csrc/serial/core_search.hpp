@@ -141,7 +141,7 @@ class PricedRows {
   template <class Counters>
   bool hold_auction(Counters& counters, std::vector<Dual>& v) {
     trace_.add(CoreStep::auction);
-    PricedAuction<PricedRows, Counters> auction(*this, counters);
+    PricedAuction<PricedRows, Counters> auction(*this, counters, num_threads());
     if (!auction.hold() || gives_up()) return false;
     v = auction.duals();
     return true;
@@ -283,7 +283,7 @@ Vertex solve_by_core(const DenseCosts<Stored>& costs, bool has_duals, int thread
       counters.trace.add(CoreStep::sample);
       const Count most_known = CoreLimitsOfRows::entries_of_matrix(costs.num_rows, costs.num_columns);
       CoreSample<decltype(rows)> sample(rows, most_known, counters.dense);
-      if (!sample.speaks_for_core(num_bidders(costs.num_rows, threads))) return NONE;
+      if (!sample.speaks_for_core(threads)) return NONE;
     }
     using Costs = PricedRows<decltype(rows), Dual>;
     Costs core(rows, threads, counters.dense, counters.trace);

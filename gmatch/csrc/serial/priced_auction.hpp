@@ -1,4 +1,5 @@
-// priced_auction.hpp: an auction of columns among rows whose best entries are known, on threads of the host.
+// priced_auction.hpp: an auction of columns among rows of sparse costs, or among rows whose best entries are known, on threads of
+// the host.
 //
 // All threads bid at the same time, each for its own rows, without barriers. A row reads v without a lock, and locks only the
 // column that it bids for. If v of this column has fallen meanwhile and another column is better now, the row looks again. A
@@ -8,8 +9,13 @@
 // falls, so the new bound stays valid. So bids also take account of the entries outside the core.
 //
 // The first epsilon comes from losses. Each row in turn takes its best free column. Its loss is the cost of this column less the
-// cost of its best column. The first epsilon is a part of the mean loss, without the few rows that lose most. If rows bid long
-// for an epsilon, it grows: chains of bids then end sooner. The next epsilon is an eighth of it.
+// cost of its best column. The first epsilon is a part of the typical loss. If rows bid long for an epsilon, it grows: chains of
+// bids then end sooner. The next epsilon is an eighth of it. A few rows may be left at the end of each epsilon. The search finds
+// columns for them.
+//
+// If all entries are known, v begins with the least cost of each column. The auction is not held if there are many ties: bids
+// would be epsilon, and searches are short. Its duals are of no use if it does not come to an end: then perhaps not all rows can
+// be matched.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -18,6 +24,7 @@
 #include <mutex>
 #include <numeric>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "costs/dense.cuh"
@@ -34,19 +41,25 @@ inline int num_bidders(Vertex rows, int threads) {
   return std::clamp(rows / ROWS_PER_THREAD, 1, threads);
 }
 
-// There are as many rows as columns. Costs are PricedRows.
+// Whether all entries of a row are known from the start.
+template <class Costs, class = void>
+struct KnowsAll : std::true_type {};
+template <class Costs>
+struct KnowsAll<Costs, std::void_t<decltype(&Costs::learn)>> : std::false_type {};
+
+// There are as many rows as columns. Costs are SparseCosts or PricedRows.
 template <class Costs, class Counters>
 class PricedAuction {
  public:
   using Dual = typename Costs::Dual;
 
-  PricedAuction(Costs& costs, Counters& counters)
+  PricedAuction(Costs& costs, Counters& counters, int threads)
       : costs_(costs),
         counters_(counters),
         size_(costs.num_rows),
-        v_(size_, 0),
+        v_(size_, KNOWS_ALL ? FAR : 0),
         owner_(size_, NONE),
-        bidders_(num_bidders(size_, costs.num_threads())) {}
+        bidders_(num_bidders(size_, threads)) {}
 
   // Returns false, and sets no duals, if the auction is not worthwhile. The result is valid as long as no v rises above 0.
   bool hold() {
@@ -56,10 +69,14 @@ class PricedAuction {
       counters_.entries_read += bidder.entries;
       counters_.dual_updates += bidder.bids;
     }
-    const Count before = costs_.times_learned();
-    costs_.count_scans();
-    if (costs_.times_learned() > before) costs_.note_learning();
-    return is_worthwhile_;
+    if constexpr (KNOWS_ALL) {
+      return is_worthwhile_ && !ends_.load(std::memory_order_relaxed);
+    } else {
+      const Count before = costs_.times_learned();
+      costs_.count_scans();
+      if (costs_.times_learned() > before) costs_.note_learning();
+      return is_worthwhile_;
+    }
   }
 
   std::vector<Dual> duals() const {
@@ -71,22 +88,33 @@ class PricedAuction {
   }
 
  private:
+  static constexpr bool KNOWS_ALL = KnowsAll<Costs>::value;
   static constexpr double FAR = std::numeric_limits<double>::infinity();
-  // As in sparse_auction.hpp: the share of rows that must have no tie, the bits by which costs may exceed epsilon, and the last
-  // epsilon, in spreads of a row, as a power of two.
+  // The share of rows that must have no tie for their best column. Three quarters of the rows of continuous costs have none after
+  // columns are reduced: each column then has an entry without slack.
   static constexpr double SPREAD = 0.4;
+  // The bits by which costs may exceed epsilon: of the 52 of a double few must be left for bids. The last epsilon, in spreads of
+  // a row, as a power of two.
   static constexpr int PRECISION = 44, LAST = -14;
+  // Whole duals gain nothing from a smaller one.
   static double least_epsilon() { return std::numeric_limits<Dual>::is_integer ? 0x1p-10 : 0; }
-  // The first epsilon, as a part of the mean loss. 1/16 and 1/4 are as fast: benchmarks/log/core_host.md, "The first epsilon of
-  // the auction".
-  static constexpr double FIRST = 0.125;
+  // The first epsilon, as a part of the typical loss. 1/16 and 1/4 are as fast for cores: benchmarks/log/core_host.md, "The first
+  // epsilon of the auction". For sparse costs of 2^20 rows 1/8 leaves rows far from free columns: the search takes four times as
+  // long as from 1/2. See benchmarks/log/sparse.md, "Threads hold the auction of sparse costs".
+  static constexpr double FIRST = KNOWS_ALL ? 0.5 : 0.125;
   // The mean loss leaves out the 1 row in LOSERS that loses most. With all losses, near ties take 20 to 30 times as long: see
   // there.
   static constexpr std::size_t LOSERS = 64;
+  // One row of 10,000 may be left at the end of an epsilon: benchmarks/log/sparse.md, "One row in 10,000 is left at each
+  // epsilon".
+  static constexpr Vertex LEFT = 10000;
   // Epsilon grows by RISE bits after PATIENCE bids for each row, on average. It falls by FALL bits when all rows have columns.
   // With 32 bids clusters and columns of different scales take a fifth longer, rings a tenth less.
   static constexpr Count PATIENCE = 16;
   static constexpr int RISE = 2, FALL = 3;
+  // An epsilon below this many times the last one would add a bid or two for each row, and no search less. 3 and 8
+  // are as fast: benchmarks/log/sparse.md, "Threads hold the auction of sparse costs".
+  static constexpr double NEARLY_LAST = 4;
   // The auction ends after this number of bids for each row, on average. Points of clusters and rings need 170.
   static constexpr Count BIDS_PER_ROW = 400;
   // How often a row may be priced again, on average. On one thread points of clusters need 10 times for 1,500 rows, and up to 16
@@ -118,46 +146,81 @@ class PricedAuction {
     Poll poll;
     double lowest = FAR, highest = -FAR;
     int places = 0;
-    Vertex rows_with_spread = 0;
-    Count spreads = 0, magnitudes = 0;
+    Vertex rows_with_spread = 0, rows_with_loss = 0;
+    Count spreads = 0, magnitudes = 0, losses = 0;  // sums of exponents over these rows
   };
 
   void hold(const HostTeam& team) {
     Bidder& bidder = bidders_[team.rank()];
     const Vertex first = first_of(team.rank()), end = first_of(team.rank() + 1);
-    for (Vertex row = first; row < end; ++row) measure(bidder, row);
+    if constexpr (KNOWS_ALL) {
+      for (Vertex row = first; row < end; ++row) reduce_columns(team, bidder, row);
+      team.sync();
+    }
+    for (Vertex row = first; row < end; ++row) measure(team, bidder, row);
     team.sync();
     if (team.rank() == 0) plan();
     team.sync();
     if (!is_worthwhile_) return;
-    bidder.v.resize(size_);
+    if constexpr (!KNOWS_ALL) bidder.v.resize(size_);
     for (double epsilon = first_epsilon_; hold_phase(team, bidder, epsilon);) {
       epsilon = epsilon_.load(std::memory_order_relaxed);
       team.sync();
       if (epsilon <= last_epsilon_) return;
-      epsilon = std::max(std::ldexp(epsilon, -FALL), last_epsilon_);
+      epsilon = std::ldexp(epsilon, -FALL);
+      if (epsilon < last_epsilon_ * NEARLY_LAST) epsilon = last_epsilon_;
     }
   }
 
   Vertex first_of(int rank) const { return static_cast<Vertex>(Count{size_} * rank / static_cast<Count>(bidders_.size())); }
   double cost(Count edge) const { return static_cast<double>(costs_.at(edge)); }
+  // A lower bound of cost - v for all entries of the row that are not known.
+  double bound(Vertex row) const {
+    if constexpr (KNOWS_ALL) return FAR;
+    else return static_cast<double>(costs_.bound(row));
+  }
 
-  void measure(Bidder& bidder, Vertex row) {
+  void reduce_columns(const HostTeam& team, Bidder& bidder, Vertex row) {
     bidder.poll.spend(costs_.end(row) - costs_.begin(row));
-    double least = FAR, second = static_cast<double>(costs_.bound(row));
+    for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) team.lower(&v_[costs_.column(edge)], cost(edge));
+  }
+
+  void measure(const HostTeam& team, Bidder& bidder, Vertex row) {
+    bidder.poll.spend(costs_.end(row) - costs_.begin(row));
+    double least = FAR, second = bound(row), v_of_least = 0, most = -FAR, best_free = FAR;
+    Vertex free_column = NONE;
     for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
-      const double here = cost(edge);
-      if (!(here < FAR)) continue;
-      bidder.lowest = std::min(bidder.lowest, here);
-      bidder.highest = std::max(bidder.highest, here);
+      if (!(cost(edge) < FAR)) continue;
+      bidder.lowest = std::min(bidder.lowest, cost(edge));
+      bidder.highest = std::max(bidder.highest, cost(edge));
       if (bidder.places <= MOST_PLACES) bidder.places = std::max(bidder.places, binary_places(costs_.at(edge)));
+      const Vertex column = costs_.column(edge);
+      const double v = v_[column], here = cost(edge) - v;
       second = std::min(second, std::max(least, here));
+      if (here < least) v_of_least = v;
       least = std::min(least, here);
+      if constexpr (KNOWS_ALL) {
+        most = std::max(most, here);
+        if (!(here < best_free) || team.read(&owner_[column]) != NONE) continue;
+        best_free = here;
+        free_column = column;
+      }
+    }
+    if constexpr (KNOWS_ALL) {
+      if (free_column != NONE) team.write(&owner_[free_column], row);
+      add_loss(bidder, (free_column == NONE ? most : best_free) - least);
     }
     if (!(least < second && second < FAR)) return;
     ++bidder.rows_with_spread;
     bidder.spreads += std::ilogb(second - least);
-    bidder.magnitudes += std::ilogb(std::max(std::abs(least), std::abs(second)));
+    bidder.magnitudes += std::ilogb(std::abs(v_of_least) + std::max(std::abs(least), std::abs(second)));
+  }
+  // What the best free column costs a row more than its best column. A row without a free column loses as much as by its worst
+  // column.
+  static void add_loss(Bidder& bidder, double loss) {
+    if (!(loss > 0)) return;
+    ++bidder.rows_with_loss;
+    bidder.losses += std::ilogb(loss);
   }
 
   void plan() {
@@ -169,6 +232,8 @@ class PricedAuction {
       all.rows_with_spread += bidder.rows_with_spread;
       all.spreads += bidder.spreads;
       all.magnitudes += bidder.magnitudes;
+      all.rows_with_loss += bidder.rows_with_loss;
+      all.losses += bidder.losses;
     }
     places_ = all.places;
     is_worthwhile_ = all.rows_with_spread > size_ * SPREAD;
@@ -180,13 +245,21 @@ class PricedAuction {
     highest_ = all.highest;
     reads_left_.store(reads_per_row(size_, static_cast<Count>(bidders_.size())) * size_, std::memory_order_relaxed);
     bids_left_.store(BIDS_PER_ROW * size_, std::memory_order_relaxed);
-    first_epsilon_ = std::max(typical_loss() * FIRST, last_epsilon_);
-    least_ = -(highest_ - lowest_) * size_;
+    double loss;
+    if constexpr (KNOWS_ALL) {
+      // A geometric mean: if a third of the entries cost 10^6, others at most 1, the auction by the mean takes 3 times as long.
+      loss = all.rows_with_loss == 0 ? 0 : std::ldexp(1.0, static_cast<int>(all.losses / all.rows_with_loss));
+      std::replace(v_.begin(), v_.end(), FAR, lowest_);  // of columns that no row may have
+    } else {
+      loss = mean_loss();
+    }
+    first_epsilon_ = std::max(loss * FIRST, last_epsilon_);
+    least_ = (KNOWS_ALL ? lowest_ : 0) - (highest_ - lowest_) * size_;
   }
 
   // The mean loss. Each row in turn takes its best free column, and loses what this costs more than its best column. The few rows
   // that lose most are left out: their losses do not tell how far the prices of all columns must differ.
-  double typical_loss() {
+  double mean_loss() {
     std::vector<double> losses;
     losses.reserve(size_);
     std::vector<Vertex> left;
@@ -261,7 +334,7 @@ class PricedAuction {
       if (!team.alone() && bidder.rows.size() >= SHARED_OUT && num_idle_.load(std::memory_order_relaxed) > 0) share_out(bidder);
       const auto before = bidder.rows.size();
       const double now = epsilon_.load(std::memory_order_relaxed);
-      bid_once(bidder.rows, [](Vertex) {}, [&](Vertex row) { return bid(team, bidder, row, now); });
+      bid_once(bidder.rows, [&](Vertex row) { prefetch(row); }, [&](Vertex row) { return bid(team, bidder, row, now); });
       bids += static_cast<Count>(before);
       reads += std::exchange(bidder.reads, 0);
       const auto settled = static_cast<Vertex>(before - bidder.rows.size());
@@ -271,7 +344,7 @@ class PricedAuction {
         if (0 < patience && patience <= bids) raise_epsilon();
         const bool has_bids = bids_left_.fetch_sub(bids, std::memory_order_relaxed) >= bids;
         const bool has_reads = reads_left_.fetch_sub(reads, std::memory_order_relaxed) >= reads;
-        if (!has_bids || !has_reads || costs_.gives_up()) ends_.store(true, std::memory_order_relaxed);
+        if (!has_bids || !has_reads || gives_up()) ends_.store(true, std::memory_order_relaxed);
         bids = reads = 0;
       }
     }
@@ -279,16 +352,35 @@ class PricedAuction {
     return !ends_.load(std::memory_order_relaxed);
   }
 
-  // For the rows that have no column yet. Pairs of other rows are tight within the new epsilon, too.
+  bool gives_up() const {
+    if constexpr (KNOWS_ALL) return false;
+    else return costs_.gives_up();
+  }
+
+  // Rows bid in no order of memory, and a bid would wait for its entries.
+  void prefetch(Vertex row) const {
+#if defined(__GNUC__)
+    if constexpr (KNOWS_ALL) {
+      __builtin_prefetch(costs_.columns + costs_.begin(row));
+      __builtin_prefetch(costs_.entries + costs_.begin(row));
+    }
+#endif
+    (void)row;
+  }
+
+  // For the rows that have no column yet. Pairs of other rows are tight within the new epsilon, too. An epsilon as large as the
+  // range of costs is not too small: some rows cannot be matched, or only by long chains.
   void raise_epsilon() {
-    epsilon_.store(std::ldexp(epsilon_.load(std::memory_order_relaxed), RISE), std::memory_order_relaxed);
+    const double epsilon = epsilon_.load(std::memory_order_relaxed), range = highest_ - lowest_;
+    if (epsilon >= range) ends_.store(true, std::memory_order_relaxed);
+    epsilon_.store(std::max(epsilon, std::min(std::ldexp(epsilon, RISE), range)), std::memory_order_relaxed);
     patience_.fetch_add(PATIENCE * size_, std::memory_order_relaxed);
   }
 
   // Waits for rows, if the thread has none. Returns false if the phase ends.
   bool has_rows(const HostTeam& team, Bidder& bidder) {
     const auto goes_on = [&] {
-      return !ends_.load(std::memory_order_relaxed) && num_free_.load(std::memory_order_relaxed) > 0;
+      return !ends_.load(std::memory_order_relaxed) && num_free_.load(std::memory_order_relaxed) > size_ / LEFT;
     };
     if (!bidder.rows.empty()) return goes_on();
     if (team.alone()) return false;
@@ -355,12 +447,14 @@ class PricedAuction {
 
   Bid find_bid(const HostTeam& team, Bidder& bidder, Vertex row, double epsilon) {
     Bid bid = look(team, bidder, row);
-    if (bid.least > static_cast<double>(costs_.bound(row)) + SLACK * epsilon) {
-      ++bidder.reads;
-      costs_.learn_by(team.rank(), row, all_v(team, bidder));
-      bid = look(team, bidder, row);
+    if constexpr (!KNOWS_ALL) {
+      if (bid.least > bound(row) + SLACK * epsilon) {
+        ++bidder.reads;
+        costs_.learn_by(team.rank(), row, all_v(team, bidder));
+        bid = look(team, bidder, row);
+      }
+      bid.second = std::max(bid.least, std::min(bid.second, bound(row)));
     }
-    bid.second = std::max(bid.least, std::min(bid.second, static_cast<double>(costs_.bound(row))));
     return bid;
   }
   Bid look(const HostTeam& team, Bidder& bidder, Vertex row) {

@@ -30,6 +30,7 @@
 #include <vector>
 
 #include "costs/sparse.cuh"
+#include "serial/priced_auction.hpp"
 #include "serial/rows/rows.hpp"
 #include "serial/sparse_auction.hpp"
 #include "team/interrupt.hpp"
@@ -48,20 +49,16 @@ struct ComputesRows : std::false_type {};
 template <class Costs>
 struct ComputesRows<Costs, std::void_t<decltype(&Costs::must_be_computed)>> : std::true_type {};
 
-// Whether all entries of a row are known from the start.
-template <class Costs, class = void>
-struct KnowsAll : std::true_type {};
-template <class Costs>
-struct KnowsAll<Costs, std::void_t<decltype(&Costs::learn)>> : std::false_type {};
-
 template <class Costs>
 class SparseShortestPathSolver {
  public:
   using Dual = typename Costs::Dual;
 
-  SparseShortestPathSolver(Costs& costs, SparseShortestPathCounters& counters)
+  // `threads` share the auction of costs that are known, and what follows from its duals.
+  SparseShortestPathSolver(Costs& costs, SparseShortestPathCounters& counters, int threads = 1)
       : costs_(costs),
         counters_(counters),
+        threads_(threads),
         columns_may_stay_free_(costs.num_rows < costs.num_columns),
         columns_(costs.num_columns, Column{0, FAR, 0, NONE, NONE}),
         pairs_(costs.num_rows, Pair{0, NONE}) {}
@@ -200,17 +197,44 @@ class SparseShortestPathSolver {
     }
   }
 
+  // As match_best_columns, by all threads, of rows without a pair.
+  void match_best_columns_at_once() {
+    run_on_host(threads_, [this](const HostTeam& team) {
+      const auto first_of = [&](int rank) { return static_cast<Vertex>(Count{costs_.num_rows} * rank / team.size()); };
+      Poll poll;
+      for (Vertex row = first_of(team.rank()); row < first_of(team.rank() + 1); ++row) {
+        poll.spend(costs_.end(row) - costs_.begin(row));
+        const LeastTwo found = least_two_of(row);
+        if (!(found.least < FAR)) continue;
+        const Vertex column = costs_.column(found.edge);
+        if (team.claim(&columns_[column].mate, NONE, row)) pairs_[row] = {costs_.at(found.edge), column};
+      }
+    });
+    counters_.rows_scanned += costs_.num_rows;
+    counters_.entries_read += costs_.end(costs_.num_rows - 1) - costs_.begin(0);
+  }
+
+  // One thread holds an auction in rounds, which takes less of it where prices differ little: benchmarks/log/sparse.md, "Threads
+  // hold the auction of sparse costs".
+  template <class Auction>
+  static bool hold_auction(Auction&& auction, std::vector<Dual>& v) {
+    if (!auction.hold()) return false;
+    v = auction.duals();
+    return true;
+  }
   bool start_from_auction() {
     std::vector<Dual> v;
     if constexpr (KnowsAll<Costs>::value) {
-      SparseAuction<Costs, SparseShortestPathCounters> auction(costs_, counters_);
-      if (!auction.hold()) return false;
-      v = auction.duals();
+      const bool found = num_bidders(costs_.num_rows, threads_) > 1
+                             ? hold_auction(PricedAuction<Costs, SparseShortestPathCounters>(costs_, counters_, threads_), v)
+                             : hold_auction(SparseAuction<Costs, SparseShortestPathCounters>(costs_, counters_), v);
+      if (!found) return false;
     } else if (!costs_.hold_auction(counters_, v)) {
       return false;
     }
     for (Vertex j = 0; j < costs_.num_columns; ++j) set_v(j, v[j]);
-    match_best_columns();
+    if (KnowsAll<Costs>::value && threads_ > 1) match_best_columns_at_once();
+    else match_best_columns();
     return true;
   }
 
@@ -266,6 +290,11 @@ class SparseShortestPathSolver {
   }
   LeastTwo least_two_known(Vertex row) {
     count_scan(row);
+    return least_two_of(row);
+  }
+  // Other threads may match columns meanwhile.
+  LeastTwo least_two_of(Vertex row) const {
+    const auto is_free_now = [](const Column& column) { return __atomic_load_n(&column.mate, __ATOMIC_RELAXED) == NONE; };
     LeastTwo found{FAR, FAR, NO_EDGE};
     bool is_free = false;
     for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
@@ -273,10 +302,10 @@ class SparseShortestPathSolver {
       const Dual here = costs_.at(edge) - column.v;
       if (here < found.least) {
         found = {here, found.least, edge};
-        is_free = column.mate == NONE;
+        is_free = is_free_now(column);
       } else {
         if (here < found.second) found.second = here;
-        if (here == found.least && !is_free && column.mate == NONE && here < FAR) {
+        if (here == found.least && !is_free && here < FAR && is_free_now(column)) {
           found.edge = edge;
           is_free = true;
         }
@@ -597,6 +626,7 @@ class SparseShortestPathSolver {
   const Dual FAR = Costs::infinite();
   Costs& costs_;
   SparseShortestPathCounters& counters_;
+  const int threads_;
   Poll poll_;
   const bool columns_may_stay_free_;
   std::vector<Column> columns_;       // [num_columns]
