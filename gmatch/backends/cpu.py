@@ -44,9 +44,6 @@ NAME: Device = "cpu"
 # these are fewer than FEWEST_THREADS: two took up to 1.5 times as long as one on graphs of 2^20 rows. From MANY_ENTRIES
 # on it gets two or three, too (benchmarks/log/cardinality_host.md, "All processors of a host").
 MATCHED_PER_THREAD, FEWEST_THREADS, MANY_ENTRIES = 1 << 18, 4, 1 << 25
-# Entries of sparse costs for each thread that bids. See benchmarks/log/sparse.md, "Threads hold the auction of sparse
-# costs". Other numbers were not measured.
-BIDDING_ENTRIES_PER_THREAD = 1 << 16
 # Entries of a batch for each thread; csrc/bindings/small_batches.cpp has the number for small problems. See
 # benchmarks/log/small_calls.md, "Batches in one call of the extension". Other numbers were not measured.
 BATCH_ENTRIES_PER_THREAD = 1 << 16
@@ -363,7 +360,9 @@ def _assign_where_faster(costs: SparseCosts, method: SparseJV, start: Start, thr
 
 def _assign_sparse_jv(costs: SparseCosts, method: JV, start: Start, threads: int | None) -> Assigned:
     start = _for_serial_search(costs, start)
-    team_size = thread_count(threads, len(costs.data) // BIDDING_ENTRIES_PER_THREAD)
+    # Only if threads are asked for: 2^20 rows gained nothing from 16, and costs without a full matching lose
+    # (benchmarks/log/sparse.md, "Threads hold the auction of sparse costs").
+    team_size = thread_count(threads, 1)
     vectors, has_duals = _vectors(costs, start), start.v is not None
     arrays = costs.indptr, costs.indices, costs.data, costs.maximize
     counters = dict(_native.assign_sparse_jv(*arrays, *vectors, has_duals, team_size))
