@@ -52,8 +52,8 @@ class Tree(AssignmentMethod):
     paths : {"many", "nearest"}
         A phase ends when half of its trees have found a path, each at its own distance, or with the nearest path, as in
         the paper. ``"many"`` needs five to thirty times fewer phases. Dense rectangular problems always take the
-        nearest. Sparse ones, and sparse ones with a limit, are doubled into a square problem for ``"many"``. This takes
-        twice the memory.
+        nearest. Sparse rectangular problems, and sparse problems with a limit, are doubled into square ones for
+        ``"many"``, if they have 400 rows or more. This takes twice the memory.
 
     Examples
     --------
