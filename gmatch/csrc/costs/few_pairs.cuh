@@ -114,7 +114,7 @@ struct PairsAndDuals {
 // What threads note as they halve a solution. `numbers` and `largest` are zero before.
 template <class Dual>
 struct Halving {
-  Vertex* free_rows;     // [n] the rows without a cheaper pair
+  Vertex* free_rows;     // [n] rows that are matched with no cheaper pair
   Vertex* free_columns;  // [m]
   Vertex* numbers;       // [2] of free rows and of free columns
   Dual* largest;         // [2] magnitude of a dual of the doubled problem, and of a half
