@@ -117,8 +117,8 @@ class Core(AssignmentMethod):
     core. O(n**2 m) work at worst, O(n + m) memory beside the costs: 1 KB a row for costs of 4 bytes, 1.5 KB for 8.
 
     On a GPU and on several threads the first search is given up if the rest of it would take long. The core then begins
-    anew, from duals of a coarse matrix. The means of groups of 4 rows by 4 columns form this matrix, which takes 1/16 of
-    the memory of the costs.
+    anew, from duals of a coarse matrix. The means of groups of 4 rows by 4 columns form this matrix, which takes 1/16
+    of the memory of the costs.
 
     On one thread of the host the core is solved by an auction and by shortest paths, as `JV` solves sparse costs. A row
     is priced again when its bid or a search reaches the entries that it left out (Volgenant 1996), so the end of the
