@@ -8,8 +8,8 @@
     python benchmarks/point_clouds.py results.json --plot times.png
 
 The least CPU seconds and the least wall time of all runs count, since machines are shared. The time of a peer includes
-the matrix that it needs. Each call has a process of its own, unless all calls share one process: on a GPU a process
-takes longer to start than most calls take. Peers run up to 10,000 points.
+the matrix that it needs. Each call has a process of its own. With --one-process all calls share one: on a GPU a
+process takes longer to start than most calls take. Peers run up to 10,000 points.
 """
 
 from __future__ import annotations
@@ -193,7 +193,7 @@ def main() -> int:
     parser.add_argument("--gap", type=float)
     parser.add_argument("--device", choices=["cpu", "gpu"], default="cpu")
     parser.add_argument("--runs", type=int, default=1)
-    parser.add_argument("--one-process", action="store_true", help="all calls in this process, which nothing ends")
+    parser.add_argument("--one-process", action="store_true", help="all calls in this process, without --seconds")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="a process that takes longer is ended")
     parser.add_argument("--proof", action="store_true", help="verify each answer")
     parser.add_argument("--plot", type=Path, help="a picture of CPU seconds over points, of a file with results")

@@ -63,11 +63,11 @@ class _Later(_native.Later):
 
 
 class _RowsOfPairs(_native.RowsOfPairs, cached_property[Any]):
-    """A property that takes no code of Python if `_later` has the pairs."""
+    """A property that runs no code of Python if the object holds its pairs already."""
 
 
 class _ColumnsOfPairs(_native.ColumnsOfPairs, cached_property[Any]):
-    """A property that takes no code of Python if `_later` has the pairs."""
+    """A property that runs no code of Python if the object holds its pairs already."""
 
 
 class _Pairs(_Later):
@@ -461,7 +461,7 @@ class Assignment(_Pairs):
         ``"reduce"``, ``"bids"`` and ``"regret"``. ``start_size`` counts the pairs that the search started from,
         ``phases`` and ``levels`` its searches and their steps, ``dual_steps`` the changes of duals between them,
         ``rows_scanned`` and ``edges_inspected`` the rows and entries that were read. ``levels_per_phase`` and
-        ``augmentations_per_phase`` are lists; if sparse costs were doubled, they count pairs of both halves. `Core`
+        ``augmentations_per_phase`` are lists; if sparse costs were doubled, they count both halves. `Core`
         adds ``repricings``, its passes over the matrix, and ``trace``, its steps by name; if one thread of a host
         searches also ``gave_up``, whether `JV` took over; else ``bids``, ``rows_read`` (rows that bidders read again in
         the matrix) and ``dense_searches`` (1 if the matrix itself was searched). Cores of ranks and windows have a
@@ -638,7 +638,7 @@ class Assignment(_Pairs):
         )
 
 
-# After the class is made: else they would be defaults of the fields.
+# They are set after the class is made. Inside of it they would be defaults of the fields.
 for name, array_of_cells in _native.ARRAYS_OF_CELLS.items():
     setattr(Assignment, name, array_of_cells)
 

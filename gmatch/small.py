@@ -242,7 +242,7 @@ TRUTHS = frozenset(name for name, taken in OPTIONS_OF_SMALL.items() if taken not
 def _plain_options(options: dict[str, Any]) -> dict[str, Any]:
     """Options with numbers of Python in the place of equal numbers of NumPy; the same dictionary if it has none.
 
-    A limit that nothing is above is left out.
+    A limit that no cost can exceed, which is infinite, becomes None.
     """
     changed = {}
     for name, option in options.items():
@@ -261,7 +261,7 @@ def _plain_options(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain_costs(cost: Any, kind: type, options: dict[str, Any]) -> Any:
-    """A small array of a type that the extension reads, in the place of costs that the long way reads as such an array.
+    """A small array of a type that the extension reads, in the place of costs that the long way reads as equal ones.
 
     Costs of other kinds are returned as they are.
     """

@@ -101,7 +101,7 @@ class Items:
 
     @property
     def covers(self) -> dict[int, Any]:
-        """The covers of the problems that are partial."""
+        """The covers of the problems that are partial, by the numbers of the problems."""
         return {number: last for number, (*_, last) in enumerate(self.places) if type(last) is tuple}
 
     def pairs_of(self, number: int) -> tuple[Any, Any]:
@@ -168,7 +168,7 @@ ROWS = NESTED | {np.ndarray}
 def unnested(cost: list[Any] | tuple[Any, ...]) -> Any:
     """An array of nested lists or tuples of numbers, or of rows that are arrays, if NumPy rounds none.
 
-    It has two dimensions, or three if there are no arrays. All else stays unchanged.
+    The array has two dimensions, or three if no row is an array. All other costs are returned as they are.
     """
     if not cost or type(cost[0]) not in ROWS or not len(cost[0]):
         return cost

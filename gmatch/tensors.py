@@ -35,8 +35,8 @@ PLAIN_OF_BATCH = "maximize", "cost_limit", "forbid_nan", "places"
 # Fields of each problem of a batch that are False by default.
 PLAIN_OF_EACH = "maximize", "forbid_nan"
 NOTHING: dict[int, Any] = {}
-# What the short way makes results of tensors on the host with: see solve_tensor of csrc/bindings/small.cpp. It is empty
-# until the first tensor comes, for gmatch does not import torch.
+# Functions by which the short way makes results of tensors on the host: see solve_tensor of csrc/bindings/small.cpp. It
+# is empty until the first tensor comes, since gmatch does not import torch.
 LIBRARIES: dict[type, tuple[Any, Any]] = {}
 
 

@@ -538,7 +538,7 @@ static void check_sparse_assignment(std::mt19937& random, Vertex rows, Vertex co
   }
 }
 
-// There are enough rows for three threads that bid at the same time, and eight then match rows.
+// There are enough rows for 3 threads that bid at the same time. 8 threads then match rows.
 static void check_sparse_bids(std::mt19937& random, int largest) {
   constexpr Vertex ROWS = 1500;
   const SparseMatrix matrix = random_sparse(random, ROWS, ROWS, largest, 200);

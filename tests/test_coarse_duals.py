@@ -57,11 +57,11 @@ def test_coarse_duals_are_better_than_none(monkeypatch, dtype, maximize):
     assert v.max() <= 0
     assert gap(entries, v) < gap(entries, np.zeros(509)) / 8
     assert [rows for rows, _ in given] == [32, 32, 128]
-    assert given[-1][1] < 1 / 3  # duals of the coarser matrix are near those of the finer one
+    assert given[-1][1] < 1 / 3  # duals of the coarser matrix are near duals of the finer one
 
 
 class Runs:
-    """`assign_core`, by a host. A search that may be given up is, if the matrix has more than `few` rows."""
+    """`assign_core`, by a host. Each search that may be given up is given up if the matrix has more than `few` rows."""
 
     def __init__(self, few):
         self.few, self.calls = few, []
@@ -170,7 +170,7 @@ def test_threads_begin_anew(monkeypatch, dtype, maximize):
 
 
 def test_a_search_goes_on_unless_its_rest_takes_long():
-    """The rest is taken to have a phase for each free row, with as many levels as the phases before had."""
+    """The rest is taken to have a phase for each free row, with the mean number of levels of the phases so far."""
 
     def walk(costs, most_levels):
         program = partial(_native.assign_by_core, costs.array, "float64", False, None)

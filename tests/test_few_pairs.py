@@ -1,4 +1,4 @@
-"""Costs of which nearly all are one number, the greatest: the check of the costs lists the cheaper pairs."""
+"""Costs that are nearly all one number, the greatest: the check of the costs lists the cheaper pairs."""
 
 from __future__ import annotations
 

@@ -706,7 +706,7 @@ def test_few_points_that_are_far_from_many_take_few_rounds(spread, monkeypatch):
 
 
 def test_rows_that_lack_columns_do_not_bid_for_long(monkeypatch):
-    """Points far out wait for columns that the core of near pairs does not have. There were 310 bids for each row."""
+    """Points far out wait for columns that the core of near pairs does not have. Waiting took 310 bids for each row."""
     monkeypatch.undo()
     rng = np.random.default_rng(0)
     costs = PointCosts(*np.exp(1.5 * rng.normal(size=(2, 4000, 2))))

@@ -127,7 +127,7 @@ def test_bids_of_few_rows_end_if_rows_only_displace_each_other() -> None:
 
 
 def scarce_columns(rng: np.random.Generator, n: int, kind: str) -> np.ndarray:
-    """Integers by which most rows tie in columns that are taken."""
+    """Integers for which most rows tie in columns that are taken."""
     cost = rng.integers(0, 1000, (n, n))
     if kind == "half of the columns":
         cost[:, rng.permutation(n)[: n // 2]] = 0

@@ -204,7 +204,7 @@ def test_an_auction_that_leaves_rows() -> None:
 
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
 def test_threads_share_an_auction(dtype: str) -> None:
-    """Enough rows for 2 to 8 threads that bid; with ties, and without a full matching."""
+    """There are enough rows for 2 to 8 threads that bid. Some costs tie, and some have no full matching."""
     for case, (n, most) in enumerate([(1200, 3), (1500, 1000), (2500, 10**6), (4000, 10**6)]):
         matrix = planted(n, 6, lambda rng, rows, columns, most=most: rng.integers(1, most + 1, len(rows))).astype(dtype)
         if case % 2:
@@ -219,7 +219,7 @@ def test_threads_share_an_auction(dtype: str) -> None:
 
 
 def test_a_chain_of_near_pairs_needs_a_larger_epsilon() -> None:
-    """Points in the plane with near pairs and one far pair each: bids by the first epsilon would not end."""
+    """Each point in the plane has near pairs and one far pair. Without a rise of epsilon bids would not end."""
     rng = np.random.default_rng(0)
     n = 3000
     x, y = rng.random((n, 2)), rng.random((n, 2))
@@ -234,7 +234,7 @@ def test_a_chain_of_near_pairs_needs_a_larger_epsilon() -> None:
 
 
 def test_the_trees_start_from_an_auction(device: str) -> None:
-    """If costs differ. The auction leaves few rows, whatever its start left."""
+    """An auction is held if costs differ. It leaves few rows free, whatever its start left free."""
     n = 3000
     differing = planted(n, 8, lambda rng, rows, columns: rng.random(len(rows)))
     stats = solve(differing, device, method="tree").stats

@@ -185,7 +185,7 @@ def test_gated_tracks(device: str) -> None:
 @pytest.mark.parametrize("more_columns", [0, 30])
 @pytest.mark.parametrize("limit", [None, 0.4])
 def test_many_paths_in_each_phase_if_columns_may_stay_free(more_columns: int, limit: float | None, device: str) -> None:
-    """They are found in a doubled problem. A search for the nearest path has a phase for nearly each row."""
+    """A doubled problem has few phases. A search for the nearest path has a phase for nearly each row."""
     n = 600
     rng = np.random.default_rng(4)
     cost = rng.random((n, n + more_columns))

@@ -519,7 +519,7 @@ def test_larger_sparse_costs_of_many_magnitudes(n: int) -> None:
 
 @pytest.mark.parametrize("by_turns", [False, True])
 def test_few_pairs_of_a_matrix_are_refined(by_turns: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In floats, and in integers if floats prove nothing."""
+    """The pairs are refined in floats, and in integers if floats prove nothing."""
     in_floats, in_integers, as_integers = [], [], exact._as_integers
 
     def noted(pairs: Any, solution: Any, most_gap: float) -> Any:
@@ -540,7 +540,7 @@ def test_few_pairs_of_a_matrix_are_refined(by_turns: bool, monkeypatch: pytest.M
 
 
 def test_turns_prove_what_rounded_duals_hide() -> None:
-    """Against integers, from duals that are off by far more than costs differ. A gap of 0 needs all digits."""
+    """Turns agree with integers, from duals that are off by far more than costs differ. A gap of 0 needs all digits."""
     rng, proven = np.random.default_rng(16), 0
     for _ in range(300):
         n = int(rng.integers(2, 9))
@@ -559,7 +559,7 @@ def test_turns_prove_what_rounded_duals_hide() -> None:
 
 
 def test_turns_prove_nothing_of_unlike_magnitudes() -> None:
-    """Four turns have no bits for these, so that integers are asked for."""
+    """The turns have too few bits for costs of this range. Integers must then prove the answer."""
     cost = 2.0 ** (-70.0 * np.arange(36).reshape(6, 6))
     solution = SimpleNamespace(row_match=np.arange(6, dtype=np.int32), u=np.ones(6), v=np.ones(6))
     pairs = np.repeat(np.arange(6), 6), np.tile(np.arange(6), 6), cost.ravel()

@@ -27,8 +27,8 @@ from ..problems.sparse import SparseCosts
 if TYPE_CHECKING:
     from .programs import Solution
 
-# With fewer rows, a phase for each path takes less time than to double the problem, which takes an H200 and its host 3
-# ms: benchmarks/log/sparse.md, "Costs whose columns may stay free are doubled".
+# With fewer rows, a phase for each path takes less time than doubling the problem. Doubling takes an H200 and its host
+# 3 ms: benchmarks/log/sparse.md, "Costs whose columns may stay free are doubled".
 FEWEST_ROWS = 400
 
 
@@ -40,7 +40,7 @@ class Doubled(NamedTuple):
 
     @classmethod
     def of(cls, core: SparseCosts) -> Doubled:
-        """On the device of the costs, and to be minimized. Ways out are pairs of rows with their own copies."""
+        """The costs are minimised, on their device. A way out becomes the entry of a row and its own copy."""
         n, most = sorted(core.shape)
         m, xp = most - core.ways_out, namespace(core.data)
         first, values = core.entries, core.minimised()
@@ -88,7 +88,7 @@ class Doubled(NamedTuple):
         return Start(AssignmentStart.GIVEN, row_match, np.concatenate([last.v[:m], last.u]))
 
     def start_from_pairs(self, row_match: Any) -> Start:
-        """The start from pairs of the problem. Copies of a pair are a pair, and so are a free column and its copy."""
+        """The start from pairs of the problem. The copies of a pair are a pair. So are a free column and its copy."""
         n, m = self.shape
         both = np.full_like(row_match, -1, shape=n + m)
         both[:n] = row_match
@@ -103,7 +103,7 @@ class Doubled(NamedTuple):
         return Start(AssignmentStart.GIVEN, found.row_match, np.concatenate([v, u]))
 
     def halved(self, found: Assigned, ways_out: int) -> Assigned:
-        """The solution of the problem, from the one of the doubled problem."""
+        """The solution of the problem, from the solution of the doubled problem."""
         n, m = self.shape
         row_match, of_columns = found.row_match[:n], found.col_match[:m]
         col_match = np.full_like(row_match, -1, shape=m + ways_out)
@@ -113,10 +113,10 @@ class Doubled(NamedTuple):
         u, of_columns = self.duals(found.u, found.v)
         v = np.zeros_like(of_columns, shape=m + ways_out)
         v[:m] = of_columns
-        # A row is free at the start if any of both halves was.
+        # Each row that was free at the start, in either half, counts as a free row of the problem.
         start_size = max(0, found.counters["start_size"] - m)
         counters = found.counters | {"size": int((row_match >= 0).sum()), "start_size": start_size}
-        counters.pop("entries", None)  # a way out costs twice as much there
+        counters.pop("entries", None)  # a way out costs twice as much in the doubled problem
         return Assigned(row_match, col_match, u, v, counters)
 
     def rounds_away(self, u: Any, v: Any) -> bool:
@@ -126,7 +126,7 @@ class Doubled(NamedTuple):
         return _largest(u, v) > TIMES_OF_HALVES * _largest(*self.duals(u, v))
 
     def duals(self, u: Any, v: Any) -> tuple[Any, Any]:
-        """Duals of the core's rows and columns. Inexact halves are rounded up for rows, and down for columns."""
+        """Duals of the problem's rows and columns. Inexact halves are rounded up for rows, and down for columns."""
         n, m = self.shape
         of_rows, of_columns = u[:n] + v[m:], np.minimum(v[:m] + u[n:], 0)  # above 0 only by rounding
         if u.dtype.kind == "i":

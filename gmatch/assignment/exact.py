@@ -67,10 +67,10 @@ class Choice:
 def find_exact_optimum(costs: DenseCosts | SparseCosts, solution: Solution, total: float) -> None:
     """Makes a solution the cheapest, and its duals the floats that are nearest to duals that prove it.
 
-    Only pairs within reach of a cheapest assignment are read. If all columns are used, floats prove them up to the last
+    Only pairs within reach of a cheapest assignment are read. If all columns are used, floats prove it up to the last
     digits of `total`, the sum that `is_proven` asks for: see `turns.py`. If that fails, the pairs become integers,
-    whose bits span all magnitudes: O(pairs * bits) memory. If other pairs are within reach of the duals, they join for
-    the next ones.
+    whose bits span all magnitudes: O(pairs * bits) memory. If other pairs are within reach of the new duals, they join,
+    and all of them are solved again.
     """
     is_square = len(solution.u) == len(solution.v)
     to_device, may_leave = mover_to(costs.device), to_host(may_stay_free(solution))
@@ -99,7 +99,7 @@ def _solve_in_integers(listed: tuple[Any, Any, Any], solution: Solution, may_lea
 
 
 def _listed(costs: DenseCosts | SparseCosts, solution: Solution) -> tuple[Any, ...]:
-    """Rows, columns and costs of the pairs within reach, on the host; and the slack that they have at most."""
+    """Rows, columns and costs of the pairs within reach, on the host; and a bound of their slack."""
     pairs = _pairs_in_reach(costs, solution, math.inf)
     assert pairs is not None, "there is no bound of their number"
     allowed = pairs[2] < math.inf  # the reach may be infinite

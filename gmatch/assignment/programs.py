@@ -80,7 +80,8 @@ def _run_sparse(costs: SparseCosts, plan: Plan, start: Start) -> Assigned:
             assign = partial(plan.backend.assign_sparse, doubled.costs, plan.method, threads=plan.threads)
             found = assign(begun._replace(v=None))
             if doubled.rounds_away(found.u, found.v):
-                # An auction may lower all prices of a part of the problem that has no pairs with other parts.
+                # An auction may lower all prices of a part of the problem that has no entries with other parts. So a
+                # search from the halves follows.
                 again, first = assign(doubled.start_from_halves(found)), found.counters
                 both = {"size": again.counters["size"], "start_size": first["start_size"]}
                 found = again._replace(counters=add_counters(first, again.counters) | both)

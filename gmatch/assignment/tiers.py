@@ -89,9 +89,9 @@ def _solved_on_host(costs: DenseCosts, plan: Plan) -> Solved | None:
 
 
 def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[Solved | None, float | None]:
-    """What `mended` returns, for dense costs on the host, by the duals of the solution; None if they are no use.
+    """What `mended` returns, for dense costs on the host, by the duals of the solution; None if these are of no use.
 
-    If they are no use because there are no tiers, also returns what the unproven pairs cost in sum.
+    Also returns what the unproven pairs cost in sum, if the duals are of no use because there are no tiers.
     """
     copies, rests = Vectors._make(vector.copy() for vector in solution.vectors), _room_for_rests(costs, plan)
     outcome, unproven_sum, exact, counters = cpu.assign_in_tiers(costs, copies, rests)

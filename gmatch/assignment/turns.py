@@ -1,8 +1,10 @@
 """A cheapest assignment along few pairs, proven in floats: a turn finds what rounding has hidden from the turn before.
 
 A turn solves the slacks of the pairs. They are as small as the roundings of the duals so far, so that the next duals
-round by far less. No digit of a slack is lost: each is a sum of two floats. If the rest of them has digits, its bound
-counts as a gap. One or two turns prove nearly all costs. The integers of `exact.py` prove the others.
+round by far less. Each slack is a sum of two floats. A bound of what this sum loses counts as a gap. One or two turns
+prove nearly all answers. The integers of `exact.py` prove the others.
+
+Gleixner, Steffy, Wolter, "Iterative refinement for linear programming", INFORMS Journal on Computing 28 (2016).
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from ..backends.protocol import Assigned
     from .programs import Solution
 
-# Each turn adds about 50 bits to the duals. Floats of more magnitudes than three turns reach need integers.
+# Each turn adds about 50 bits to the duals. Costs of more magnitudes than three turns reach need integers.
 MOST_TURNS = 3
 
 
@@ -31,7 +33,7 @@ class Proven(NamedTuple):
     row_match: Any
     u: Any
     v: Any
-    moved: float  # a bound of what the duals of a pair have changed by
+    moved: float  # a bound of the change of u + v, for any row and column
 
 
 def solve_in_turns(pairs: tuple[Any, Any, Any], solution: Solution, most_gap: float) -> Proven | None:
@@ -91,7 +93,7 @@ class _Slacks(NamedTuple):
         return bool(np.isfinite(self.high).all() and np.isfinite(self.low).all())
 
     def gap(self, rows: Any, are_own: Any) -> float:
-        """By how much the own pairs of all rows have more slack than the least pair of their row, at most."""
+        """A bound of the sum over all rows: the slack of the row's own pair, less the least slack of the row."""
         own_high, own_low = self.high[are_own][rows], self.low[are_own][rows]
         high, more = difference(own_high, self.high)
         low, lost = difference(own_low, self.low)

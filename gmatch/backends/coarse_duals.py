@@ -35,13 +35,13 @@ SIZE = 4
 WITNESSES = 32
 # Rows whose entries are added up at once.
 ROWS_AT_ONCE = 1 << 11
-# A search of a core takes long if its trees will have another level for every LONG rows. With LONG = 1 and 2 rings, or
-# clusters, take up to 7 and 2 times as long: benchmarks/log/core_gpu.md, "The restart from coarse duals is a step of
+# A search of a core takes long if its rest would have more than 1 level for every LONG rows. With LONG = 1 and 2 rings,
+# or clusters, take up to 7 and 2 times as long: benchmarks/log/core_gpu.md, "The restart from coarse duals is a step of
 # the plan".
 LONG = 4
 # A matrix with at most this number of rows is assigned without coarse duals. 2,000 rows of a ring take 16 to 30 ms.
 MOST_ROWS = 1 << 11
-# What counters say of the last walk only.
+# Counters that the last walk alone gives. All others are sums of both walks.
 OF_LAST = "size", "start_size", "entries", "code"
 
 
@@ -107,7 +107,7 @@ def _from_zero(duals: Any) -> Any:
 def _beside(costs: DenseCosts, entries: Any, rows: Any, u: Any) -> Any:
     """Duals of columns beside the duals u of groups of rows: the least cost - u, with the mean cost of each group.
 
-    The mean of a group of columns that are not near each other is of no use. Such duals do without means of columns.
+    The mean of a group of columns that are not near each other is of no use. These duals need no means of columns.
     """
     xp, sign = namespace(entries), -1 if costs.maximize else 1
     v = np.inf
@@ -130,7 +130,7 @@ def orders_of_groups(points: Any) -> Any:
     """Numbers of the points of each cloud, in an order in which the points of each group are near each other.
 
     `points` has the shape (clouds, points, coordinates). Parts of an order are halved again and again, each by the
-    coordinate along which it is widest. Groups of SIZE, of twice that, and so on, are parts.
+    coordinate along which it is widest. Groups of SIZE points, of 2 * SIZE points, and so on, are parts.
     The last part may have fewer points.
     """
     xp, (clouds, number, _) = namespace(points), points.shape

@@ -160,11 +160,11 @@ def assign_in_tiers(
     """Solves costs in tiers, if the duals of a solution hide some costs: see csrc/serial/exact/tiers.hpp.
 
     The vectors of the solution are changed. Returns the outcome: the solution stands, was solved anew, or is open. The
-    vectors mean nothing if it is open. If it is open because the costs have no tiers, and the duals prove nothing, the
-    sum of what the pairs cost follows, without numbers that stand for "not". Also returns the duals in tiers if it was
-    solved anew, and counters by name. `rests`, if given, becomes the rests of the costs of pairs that the solution
-    might use. Without a solution, one is found with a smaller number in the place of the largest, and the vectors are
-    only written.
+    vectors mean nothing if it is open. Then comes what the pairs cost in sum, without numbers that stand for "not". It
+    is None unless the solution is open because the costs have no tiers and the duals prove nothing. Also returns the
+    duals in tiers if it was solved anew, and counters by name. `rests`, if given, becomes the rests of the costs of
+    pairs that the solution might use. Without a solution, one is found with a smaller number in the place of the
+    largest, and the vectors are only written.
     """
     few_pairs = costs.few_pairs if costs.limit is None else None
     if few_pairs is not None and rests is None:
@@ -360,8 +360,8 @@ def _assign_where_faster(costs: SparseCosts, method: SparseJV, start: Start, thr
 
 def _assign_sparse_jv(costs: SparseCosts, method: JV, start: Start, threads: int | None) -> Assigned:
     start = _for_serial_search(costs, start)
-    # Only if threads are asked for: 2^20 rows gained nothing from 16, and costs without a full matching lose
-    # (benchmarks/log/sparse.md, "Threads hold the auction of sparse costs").
+    # One thread, unless more are asked for. With 2^20 rows 16 threads are no faster, and costs without a full matching
+    # take longer on several: benchmarks/log/sparse.md, "Threads hold the auction of sparse costs".
     team_size = thread_count(threads, 1)
     vectors, has_duals = _vectors(costs, start), start.v is not None
     arrays = costs.indptr, costs.indices, costs.data, costs.maximize

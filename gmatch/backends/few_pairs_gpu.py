@@ -1,7 +1,7 @@
 """A matrix on a GPU in which nearly all pairs cost the same: the few cheaper pairs as sparse costs, doubled.
 
-`csrc/costs/few_pairs.cuh` makes them, and makes the solution of the matrix from theirs. `assignment/doubled.py` says
-what doubled costs are.
+`csrc/costs/few_pairs.cuh` makes these costs, and makes the solution of the matrix from their solution.
+`assignment/doubled.py` says what doubled costs are.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ INFINITE = {np.int64: 2**63 - 1, np.float64: np.inf}
 
 
 class Halves(NamedTuple):
-    """The solution of the matrix."""
+    """The solution of the matrix, and what tells whether its duals are exact enough."""
 
     found: Assigned
-    duals: Any  # of the columns and then of the rows
-    is_rounded: bool  # whether duals of the doubled problem are so large that their roundings hide halves
+    duals: Any  # of the columns, and then of the rows: v of the doubled problem, with equal duals in both halves
+    is_rounded: bool  # whether duals of the doubled problem are so large that their roundings hide their halves
 
 
 def double(costs: DenseCosts) -> SparseCosts:
-    """The doubled problem of the pairs that cost less than the highest cost."""
+    """The doubled problem of the pairs that cost less than the common cost."""
     rows, columns = costs.array.shape
     dual, length = costs.dual_type, rows + columns
     with costs.array.device as device:
@@ -65,7 +65,7 @@ def _packed(costs: DenseCosts) -> Any:
 
 
 def halve(costs: DenseCosts, doubled: Assigned) -> Halves:
-    """The solution of the matrix."""
+    """The solution of the matrix, from the solution of the doubled problem."""
     rows, columns = costs.array.shape
     dual = costs.dual_type
     with costs.array.device as device:

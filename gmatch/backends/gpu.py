@@ -142,7 +142,7 @@ def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: i
     if isinstance(method, SparseTree):
         if costs.few_pairs is not None:
             return _assign_few_pairs(costs)
-        method = Core() if costs.fits_core else Tree()  # a copy, such as costs of one tier
+        method = Core() if costs.fits_core else Tree()  # a copy has no few pairs, for example the costs of one tier
     if not isinstance(method, TiedCore):
         if isinstance(method, Core):
             return assign_in_time(costs, start, lambda costs, start, levels: _assign(costs, method, start, levels))

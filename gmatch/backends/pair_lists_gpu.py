@@ -22,7 +22,8 @@ MOST_SHARES = 2048
 LISTS = "merge_pairs_grid", "make_rows_grid"
 OF_POINTS = "count_unknown_grid", "least_of_lists_grid", "place_pairs_grid", "turn_pairs_grid", "copy_rows_grid"
 LONG = ("make_long_rows_grid",)
-# A third of what rows and columns pick are the same pairs. Late rounds add few pairs, so that a copy would save little.
+# A merged list is copied if it leaves more than 1/PART_WASTED of its memory unused. Rows and columns both pick a third
+# of the pairs. Late rounds add few pairs, and a copy would then save little.
 PART_WASTED = 8
 INFINITE = 0x7FF << 52  # `order_of` of inf
 
@@ -50,7 +51,7 @@ def merged(first: Places, second: Places) -> Places:
 
 
 def _beginning(array: Any, length: int) -> Any:
-    """The first entries of a vector, copied if more than 1/PART_WASTED of its memory would be wasted without."""
+    """The first entries of a vector: a copy if more than 1/PART_WASTED of its memory would stay unused."""
     wasted = len(array) - length
     return cuda.beginning(array, length) if wasted * PART_WASTED > len(array) else array[:length]
 

@@ -54,16 +54,16 @@ def inspect_costs(array: Any, threads: int | None = None) -> tuple[Any, Any, boo
 
 
 class DearEntries(NamedTuple):
-    """The entries that are at least as dear as a bound: as the dearest of a sample, or the limit if that is less."""
+    """The entries that cost at least a bound: the highest cost of a sample, or the limit if that is less."""
 
     number: int
     bound: int | float
     below: int | float
-    """The dearest of all other entries, if there are others."""
+    """The entry that costs most among all others, if there are others."""
 
 
 def inspect_with_dear(array: Any, maximize: bool, cost_limit: Any) -> tuple[Any, DearEntries]:
-    """What `inspect_costs` finds, and the dear entries."""
+    """What `inspect_costs` finds, and the entries that cost most: see `DearEntries`."""
     whole = number_type(array.dtype).kind == "i"
     none = -(2**63) if maximize else 2**63 - 1
     bound = none if cost_limit is None else to_order(cost_limit, whole)
@@ -119,7 +119,7 @@ def from_order(place: int, whole: bool) -> int | float:
 
 
 def to_order(number: int | float, whole: bool) -> int:
-    """The place of a number: see `from_order`. A whole number beyond 64 bits has the place of the last one within."""
+    """The place of a number: see `from_order`. A whole number beyond 64 bits has the place of the nearest within."""
     if whole:
         return int(min(max(number, -(2**63)), 2**63 - 1))
     bits = int(np.float64(number).view(np.int64))

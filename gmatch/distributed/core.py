@@ -422,12 +422,12 @@ class _Core:
         offers, self._offers = self._offers[::-1], []
         is_anew = self._begins_anew(offers)
         grown = []
-        while offers:  # an offer goes when it has joined: it is as large as the core at first
+        while offers:  # an offer is freed when it has joined: at first it is as large as the core
             grown.append(self._join(*offers.pop()))
         if self._solution is not None and not any(grown):
             rounds = self._is_solved and self._part.dual_type is np.float64
             return [Answer.ROUNDED if rounds else Answer.STUCK, 0]
-        self._costs = None  # it holds the values before
+        self._costs = None  # frees the values of the core before
         arrays = *self._part.lists.rows_of(self._keys, self.shape), self._values
         self._costs = SparseCosts.of_checked(arrays, self.shape, *self._range, self.shape[1] - self._columns)
         with found.clock("search"):
@@ -482,7 +482,7 @@ class _Core:
         return None if last is None or last.size < len(last.row_match) else last
 
     def _begins_anew(self, offers: list[Places]) -> bool:
-        """Whether a search anew takes less time: see MOST_ANEW. Then entries were offered to many rows."""
+        """Whether a search anew takes less time: entries were offered to more than 1 row in PART_ANEW."""
         is_square, last = self.shape[0] == self.shape[1], self._last
         if not is_square or last is None or not self._part.holds_bids or self._anew == MOST_ANEW:
             return False

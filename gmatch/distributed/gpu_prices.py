@@ -12,7 +12,7 @@ from ..arrays import namespace
 from .ranks import one_rank
 from .sampled import FEW, PART, Sample
 
-# Rows of points that are computed at a time: 1 kB a column, twice, since a part stays until the next one is computed.
+# Rows of points that are computed at a time: 1 kB a column, twice, since they stay while the next ones are computed.
 TOGETHER = 256
 
 

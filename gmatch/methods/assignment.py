@@ -52,8 +52,8 @@ class Tree(AssignmentMethod):
     paths : {"many", "nearest"}
         A phase ends when half of its trees have found a path, each at its own distance, or with the nearest path, as in
         the paper. ``"many"`` needs five to thirty times fewer phases. Dense rectangular problems always take the
-        nearest. Sparse ones, and sparse ones with a limit, are doubled into a square problem for ``"many"``. This takes
-        twice the memory.
+        nearest. Sparse rectangular problems, and sparse problems with a limit, are doubled into square ones for
+        ``"many"``, if they have 400 rows or more. This takes twice the memory.
 
     Examples
     --------
@@ -115,6 +115,10 @@ class Core(AssignmentMethod):
 
     If the core cannot match all rows, or 16 passes were not enough, `Tree` goes on in the matrix, from the duals of the
     core. O(n**2 m) work at worst, O(n + m) memory beside the costs: 1 KB a row for costs of 4 bytes, 1.5 KB for 8.
+
+    On a GPU and on several threads the first search is given up if the rest of it would take long. The core then begins
+    anew, from duals of a coarse matrix. The means of groups of 4 rows by 4 columns form this matrix, which takes 1/16
+    of the memory of the costs.
 
     On one thread of the host the core is solved by an auction and by shortest paths, as `JV` solves sparse costs. A row
     is priced again when its bid or a search reaches the entries that it left out (Volgenant 1996), so the end of the

@@ -117,7 +117,8 @@ FEW_ROWS_ON_CPU: dict[type, int] = {np.float64: 1000, np.int64: 1500}
 FEW_ROWS_WITH_TIES_ON_CPU = 2500
 
 
-# Entries that tell whether floats are all whole. `jv` makes 32 bits of these, so that they are as fast as integers.
+# About this number of entries tells whether floats are all whole. `jv` stores whole floats in 32 bits, so that they are
+# solved as fast as integers.
 SAMPLED_ENTRIES = 64
 
 
@@ -132,7 +133,7 @@ LAID_OUT = "many of the pairs are stored, or all are few: solved as dense costs"
 
 
 def _look_whole(costs: DenseCosts) -> bool:
-    """Whether a sample of floats is whole and finite: entries of a falling diagonal, read from the end of the rows."""
+    """Whether a sample of floats is whole and finite: entries of the diagonal from the end of the first row on."""
     row_step, column_step = (max(1, length // SAMPLED_ENTRIES) for length in costs.array.shape)
     some = costs.array[::row_step, ::-column_step].diagonal()
     return bool((some == np.floor(some)).all()) and math.isfinite(float(abs(some).max()))

@@ -85,7 +85,7 @@ class DenseCosts(Frozen, Ranged):
     device : {"cpu", "gpu"}
         Where the array lives.
     few_pairs : object or None
-        The cheaper pairs, if nearly all pairs have one cost; on a GPU how many there are. Solvers read only these
+        The cheaper pairs, if nearly all pairs have one cost. On a GPU it is their number. Solvers read only these
         pairs. Copies have none.
 
     Raises

@@ -35,9 +35,9 @@ TIMES_OF_HALVES = 16
 
 # The check of costs on a GPU counts the cheaper pairs of matrices with this number of rows and columns, and more. They
 # are few if at most 1 pair in FEW is cheaper, as on a host. The common cost must be no more than FAR times as far from
-# the lowest cost as the dearest of the cheaper pairs is: an auction begins with epsilons as large as costs of a row lie
-# apart. With 1e5 beside costs of 0 to 1 it takes 1.7 times as long as a core: benchmarks/log/core_gpu.md, "Few cheaper
-# pairs on a GPU".
+# the lowest cost as the cost of the most expensive cheaper pair is. The first epsilon of an auction is as large as
+# costs of a row lie apart. With a common cost of 1e5 beside costs of 0 to 1 the sparse problem takes 1.7 times as long
+# as a core: benchmarks/log/core_gpu.md, "Few cheaper pairs on a GPU".
 FEWEST_ROWS_OF_FEW_PAIRS, FEW, FAR = 1000, 64, 8
 
 
@@ -223,7 +223,7 @@ def _on_gpu(array: Any, maximize: bool, cost_limit: Any) -> tuple[Range, int | N
     limit = limit_of(cost_limit, maximize, found.highest, found.forbids)
     dearest = found.highest if limit is None else limit
     if (-bound if maximize else bound) != dearest or (found.forbids and limit is None):
-        return found, None  # the sample has missed the dearest entry
+        return found, None  # the sample has missed the highest cost
     below = -below if maximize else below
     is_few = 0 < FEW * few <= array.size and dearest - found.lowest <= FAR * (below - found.lowest)
     return found, few if is_few and _fit_doubled(Range(found.lowest, dearest, False, False), few, array) else None

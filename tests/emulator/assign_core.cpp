@@ -43,7 +43,7 @@ Matrix<Cost> square(Vertex size, CostOf cost_of) {
   return matrix;
 }
 
-// A core holds few of many equal costs. Pairs that are given stay pairs nevertheless.
+// If many costs are equal, a core holds few of them. Pairs that are given stay pairs nevertheless.
 std::string judge_given_pairs(Random& random) {
   constexpr Vertex SIZE = 200;
   auto call = draw_call(random, square(SIZE, [](Vertex, Vertex) { return 3; }), 1, false, MOST_REPRICINGS + 2);
@@ -74,7 +74,7 @@ bool takes_column_prices(Random& random, const Matrix<Cost>& matrix) {
   return takes;
 }
 
-// Column prices help where some columns cost all rows more. They don't where rows are equal in groups: prices make many columns
+// Column prices help if some columns cost all rows more. They do not help if rows are equal in groups: prices make many columns
 // equally good for a group, but its rows still want one column.
 std::string judge_column_prices(Random& random) {
   constexpr Vertex SIZE = 96, GROUP = 8;

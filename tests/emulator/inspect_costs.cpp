@@ -33,7 +33,7 @@ static CostInspection seen_in(const Matrix<Cost>& matrix) {
   return seen;
 }
 
-// How many entries are at least as dear as the bound that was found, which is one of them or the given one.
+// How many entries cost at least the bound that was found. The bound is one of the entries, or the given one.
 static std::string judge_dear(const Matrix<Cost>& matrix, Count given, int sign, const CostInspection& found) {
   using Dual = DualOf<Cost>::type;
   if (sign == 0) return found.dear == 0 && found.bound == 0 ? "" : "dear entries that nobody asked for";

@@ -13,8 +13,9 @@ constexpr int LAST_EPSILON_ALONE = -29;
 // long as they are worth".
 constexpr Vertex MOST_TIMES = 16;
 
-// For run_phases. A search is at its end if every row is matched. It is given up if its rest will take more than the
-// `most_levels` of its task. The rest has about 1 phase for each free row, with as many levels as the phases had so far.
+// For run_phases. A search is at its end if every row is matched. It is given up if its rest would have more levels than the
+// `most_levels` of its task. The rest is taken to have 1 phase for each free row, with the mean number of levels of the phases
+// so far.
 template <class Dual>
 struct IsAtEndOrGivenUp {
   const AssignmentTask<Dual>& task;

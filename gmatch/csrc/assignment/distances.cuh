@@ -25,7 +25,7 @@ struct Distances {
   // wider, with more it is made narrower. Half, 2 and 4 times these numbers are as fast for cores (benchmarks/log/core_gpu.md,
   // "Thresholds measured again"). They were not measured for other sparse costs.
   static constexpr Vertex FEWEST_ROWS = 2, MOST_ROWS = 16;
-  // Rows for each lane group in one round of a grid with a list. With more of them the reach comes back at once: see come_back.
+  // Rows for each lane group in one round of a grid with a list. If a round has more, the reach comes back: see come_back.
   static constexpr Vertex MOST_OF_A_ROUND = SHORT_LISTS ? 0 : 1;
   // The first step of a launch is this part of how far the columns of the first rows lie apart. After a step that is too narrow
   // the next one is twice as wide. In a step that is too wide rows lower columns again and again, and the next step is half as
@@ -401,8 +401,8 @@ struct Distances {
     steps.end();
   }
 
-  // A round with many rows means that the step is too wide: all of them would lower columns again and again. So the step becomes
-  // half as wide at once. Listed rows beyond its reach are passed over, and wait for their step.
+  // A round with many rows shows that the step is too wide: these rows would lower columns again and again. So the step becomes
+  // half as wide at once. Listed rows beyond its reach are passed over, and wait for a later step.
   template <class Team>
   DEVICE void come_back(const Steps<Team>& steps) {
     if (steps.todo() <= MOST_OF_A_ROUND * (static_cast<Count>(steps.team.size()) / steps.team.lanes())) return;

@@ -30,8 +30,8 @@ struct AssignmentTask {
   AssignmentStart start;
   bool has_duals;
   bool many_paths;
-  Count most_levels;   // 0: the search goes on to the end. Otherwise it leaves its free rows once it reaches them, or, in a core,
-                       // once its rest will have more
+  Count most_levels;   // 0: the search goes on to the end. Otherwise a search of a matrix ends, with free rows, after this number
+                       // of levels. A search of a core is given up once its rest would have more levels than this
 
   FIELDS(AssignmentTask, matching, u, v, journal, workspace, progress, report, start, has_duals, many_paths, most_levels)
 };

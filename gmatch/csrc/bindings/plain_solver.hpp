@@ -109,7 +109,7 @@ class PlainSolver {
   }
 
   // The cheapest of the largest matchings, if forbidden pairs leave no assignment. Infinity stands for "not", and the rows that
-  // must use it stay free. The crowded rows' columns and the other rows are a smallest cover.
+  // must use it stay free. The columns that crowded rows reach, and the rows that are not crowded, are a smallest cover.
   bool solve_largest_matching(const DenseCosts<Cost>& costs) {
     if constexpr (IS_FLOAT) {
       if (!call_.may_be_partial || call_.deterministic || call_.overflows || has_limit(costs)) return false;

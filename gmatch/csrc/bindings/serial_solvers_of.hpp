@@ -62,9 +62,9 @@ Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
     return solve_serially(costs, here, result, counted.dense);
   };
   if (!options.start_from_duals && (is_square || threads > 1 || !may_begin_in_matrix)) {
-    // With most pairs at the greatest cost, the whole matrix takes the fewest passes. But one thread makes them, and many threads
-    // hold the auction of a core. A limit leaves few pairs below it, and the core has these: benchmarks/log/core_host.md, "A
-    // limit does not begin in the matrix".
+    // If most pairs have the greatest cost, a search of the whole matrix takes the fewest passes. But one thread makes them, and
+    // many threads hold the auction of a core. A limit leaves few pairs below it, and the core has these pairs:
+    // benchmarks/log/core_host.md, "A limit does not begin in the matrix".
     const bool has_core = has_limit || !is_square || share_auction(costs.num_rows, threads) ||
                           !mostly_costs(costs, costs.num_rows, options.greatest_cost);
     if (!has_core) counted.trace.add(CoreStep::sample);

@@ -40,7 +40,7 @@ struct HalfFloat {
   operator float() const { return value_of(stored); }
 };
 
-// As cells_of_widened, for integers of 64 bits without a sign. None if one has its highest bit.
+// As cells_of_widened, for unsigned integers of 64 bits. None if the highest bit of one is set.
 nb::object cells_of_unsigned(const SmallMatrix<unsigned long long>& given, const SmallCall& call, std::vector<Count>& words) {
   std::vector<Count> copy;
   const SmallMatrix<Count> same = copied_with_long_lines(given, copy);
@@ -182,9 +182,9 @@ nb::object pairs_as_tensors(nb::handle from_numpy, nb::handle result) {
   return nb::make_tuple(from_numpy(pairs[0]), from_numpy(pairs[1]));
 }
 
-// The result of a tensor whose costs an array shares. `library` is a function that makes tensors of arrays, and one that makes
-// the fields of the result, from the result for the array and the type of the tensor: see gmatch/tensors.py. Python makes the
-// results that have a cover.
+// The result of a tensor that shares its memory with an array. `library` is two functions. The first makes a tensor of an array.
+// The second makes the fields of the result, from the result for the array and the type of the tensor: see gmatch/tensors.py.
+// Python makes the results that have a cover.
 nb::object solve_tensor(PyObject* library, SmallSolver solver, const SmallOptions& options) {
   static PyObject* const numpy_name = PyUnicode_InternFromString("numpy");
   static PyObject* const type_name = PyUnicode_InternFromString("dtype");

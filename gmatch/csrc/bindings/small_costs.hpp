@@ -67,8 +67,8 @@ bool is_plain(const CostRange<Cost>& range, const SmallCall& call) {
 }
 
 // Fills the cells; false if there is no assignment. The costs are plain. Unless they are exact, as integers are, duals may
-// hide some of them: then there are words of duals in tiers, too. A largest matching that is no assignment has its cover in their
-// place: a word for each row and each column.
+// hide some of them: then there are words of duals in tiers, too. If the result is a largest matching that is no assignment, the
+// words are its cover instead: one for each row and each column, which is not 0 in the cover.
 template <class Cost>
 bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, const SmallCall& call, bool exact, Count* cells,
                  std::vector<Count>& words);

@@ -86,7 +86,7 @@ bool read_limit(nb::handle given, SmallLimit* limit) {
 
 namespace {
 
-// Where the cells of a result begin: the cells of one problem, or of a problem in a batch, whose line of the table comes second.
+// Where the cells of a result begin; nullptr if it has none. The result of a problem in a batch has its line of the table second.
 Count* cells_of(const Later& later) {
   if (later.make_field == nullptr || !is_words(later.first)) return nullptr;
   const bool is_in_batch = later.second != nullptr && PyTuple_CheckExact(later.second);

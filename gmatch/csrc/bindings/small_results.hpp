@@ -46,7 +46,7 @@ nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle pairs
 nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle cells, const NotedCall& call,
                         const std::vector<Count>& words);
 
-// Whether words are a cover, not duals in tiers: a call without a limit has left vertices of both sides free.
+// Whether words are a cover, not duals in tiers. They are a cover if a call without a limit has left vertices of both sides free.
 inline bool are_cover(const std::vector<Count>& words, const NotedCall& call, Count pairs) {
   const auto vertices = static_cast<std::size_t>(call.rows) + call.columns;
   return call.limit == nullptr && pairs < std::min(call.rows, call.columns) && words.size() == vertices;

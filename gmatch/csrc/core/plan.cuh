@@ -8,8 +8,8 @@
 //   ranks and windows  gmatch/distributed/core.py: passes over parts of the matrix, which nobody holds as a whole. The root
 //                      holds the core, and every rank asks for the next step
 //
-// Where a device holds the whole matrix, a search that takes long is given up, and the plan ends with `coarsen`. Then
-// backends/coarse_duals.py walks it again, from duals of a coarse matrix.
+// If a device holds the whole matrix, a search that takes long is given up, and the plan ends with `coarsen`. Then
+// gmatch/backends/coarse_duals.py walks the plan again, from duals of a coarse matrix.
 //
 // One processor of a host searches a core in another way: serial/core_search.hpp.
 #pragma once
@@ -70,7 +70,7 @@ DEVICE CoreStep next_step(const CoreFacts& facts, const CoreLimits& limits) {
       if (facts.found == 0) return CoreStep::done;  // the witness, or v, holds for the whole matrix
       return have_misled(facts, limits) ? CoreStep::price_again : search;
     case CoreStep::bound: return CoreStep::search_matrix;
-    case CoreStep::coarsen: return CoreStep::price;  // a core by the duals of a coarse matrix
+    case CoreStep::coarsen: return CoreStep::price;  // picks a core by the duals of a coarse matrix
     default: return CoreStep::done;
   }
 }

@@ -12,8 +12,8 @@
 //                  path by a pair that the core left out
 //   reprice        one pass over the matrix finds the entries that the duals overprice. They join the core, whose rows are
 //                  searched again
-//   coarsen        the rest of the search would take long: the plan ends here. Who runs it finds duals of a coarse matrix, and
-//                  runs it again, so that the auction begins with these duals
+//   coarsen        the rest of the search would take long: the plan ends here. gmatch/backends/coarse_duals.py finds duals of a
+//                  coarse matrix, and walks the plan again. The auction begins with these duals
 //   bound          no core suffices: duals may have gone farther apart along its few entries than the whole matrix needs
 //   search_matrix  the whole matrix is searched
 //

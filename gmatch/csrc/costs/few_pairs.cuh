@@ -1,8 +1,8 @@
 // few_pairs.cuh: a matrix in which nearly all pairs cost the same, as sparse costs of the few cheaper pairs; on a GPU.
 //
-// A row takes one of its cheaper pairs, or stays free at the common cost. Free rows and free columns are paired in the end, in any
-// order, since no pair of them is cheaper. A phase of a search finds many paths in square problems only. So the sparse costs are
-// doubled, as in gmatch/assignment/doubled.py:
+// A row takes one of its cheaper pairs, or stays free at the common cost. In the end free rows and free columns are paired in any
+// order: a free row and a free column have no cheaper pair. A phase of a search finds many paths in square problems only. So the
+// sparse costs are doubled, as in gmatch/assignment/doubled.py:
 //
 //   rows       all rows, then copies of all columns
 //   columns    all columns, then copies of all rows
@@ -54,7 +54,7 @@ DEVICE void sum_up(Team& team, int* counts, Count length, int* sums) {
   team.sync();
 }
 
-// `costs` cost at most `common`.
+// Makes the doubled problem. No entry of `costs` costs more than `common`.
 template <class Team, class Stored, class Dual>
 DEVICE void double_few_pairs(Team& team, const DenseCosts<Stored>& costs, Dual common, const DoubledPairs<Dual>& made) {
   const Vertex n = costs.num_rows, m = costs.num_columns;
@@ -111,17 +111,17 @@ struct PairsAndDuals {
   Dual* v;
 };
 
-// What is known of the solutions; zero before.
+// What threads note as they halve a solution. `numbers` and `largest` are zero before.
 template <class Dual>
 struct Halving {
-  Vertex* free_rows;     // [n] that found no cheaper pair
+  Vertex* free_rows;     // [n] rows that are matched with no cheaper pair
   Vertex* free_columns;  // [m]
   Vertex* numbers;       // [2] of free rows and of free columns
   Dual* largest;         // [2] magnitude of a dual of the doubled problem, and of a half
 };
 
-// The solution of the matrix from the one of the doubled problem, in which all rows are matched. A dual is half the sum of two:
-// its own and its copy's.
+// The solution of the matrix, from a solution of the doubled problem in which all rows are matched. A dual is half the sum of two
+// duals: of the row or column itself, and of its copy.
 template <class Team, class Dual>
 DEVICE void halve_few_pairs(Team& team, Vertex n, Vertex m, const PairsAndDuals<Dual>& doubled, const PairsAndDuals<Dual>& made,
                             const Halving<Dual>& halving) {

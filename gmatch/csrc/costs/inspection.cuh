@@ -65,9 +65,10 @@ struct Entries {
   FIELDS(Entries, first, num_rows, num_columns, row_stride, column_stride)
 };
 
-// Counts the entries that no pair of the few cheaper ones has: from a bound on (sign 1), or up to it (sign -1, for entries that are
-// maximized), by their order. The bound is the dearest entry of a sample, or a given one that is less dear. Of all other entries it
-// keeps the dearest one; if there is none, it keeps what no entry is.
+// Counts the dear entries: the entries that cost at least a bound. They are compared by order_of. If sign is 1, they are entries
+// from the bound on. If sign is -1, entries are maximized, and these are entries up to the bound. The bound is the highest cost
+// of a sample, or a given one that is less. `below` keeps the highest cost among all other entries. If there is no other entry,
+// it keeps a number that no entry has.
 struct DearEntries {
   Count bound;
   int sign;
@@ -90,7 +91,7 @@ struct DearEntries {
     below = !is_dear && here < below ? here : below;
   }
 };
-// Where nobody asks for them.
+// Counts nothing: for launches that do not ask for dear entries.
 struct NoDearEntries {
   DEVICE void add(Count) {}
 };

@@ -42,8 +42,8 @@ class KeptAuction {
     }
   }
 
-  // A phase. It ends early if rows bid for long and no fewer of them are free then: only a search from afar finds the columns
-  // that they lack. With `patient` it does not end as soon as they are few, since each of them costs that search more than its
+  // A phase. It ends early if rows bid for long and no fewer of them are free: only a search from afar finds the columns that
+  // they lack. With `patient` it does not end as soon as they are few, since each of them costs that search more than its
   // bids.
   void hold(double epsilon, bool patient) {
     Count bids_left = Count{BIDS_PER_ROW} * costs_.num_rows;
@@ -56,7 +56,7 @@ class KeptAuction {
     }
     const std::size_t few = costs_.num_rows / FEW;
     std::size_t fewest = free_.size();
-    Count waited = 0;  // bids since fewer rows were free than before, or since they are few
+    Count waited = 0;  // bids since the number of free rows last fell, or since they are few
     while (!free_.empty() && bids_left > 0 && waited < Count{PATIENCE} * costs_.num_rows) {
       if (!patient && free_.size() <= few) break;
       const auto number = static_cast<Count>(free_.size());
@@ -81,7 +81,7 @@ class KeptAuction {
   // as fast. So are FEW of 500 to 40,000, and PATIENCE of 0 to 8.
   static constexpr int BIDS_PER_ROW = 60;  // bids of a phase, for each row; then the phase ends
   static constexpr int FEW = 10000;   // free rows are few at 1 in 10,000
-  static constexpr int PATIENCE = 2;  // bids for each row of the problem after which no fewer rows are free, or once they are few
+  static constexpr int PATIENCE = 2;  // bids for each row while no fewer are free, or once few are; then the phase ends
   static constexpr int ENTRIES_OF_A_BID = 64;  // entries that a bid counts for, see Poll
 
   // benchmarks/log/points.md, "An auction in blocks, which bid side by side".

@@ -504,7 +504,7 @@ class Level {
         counters_.rounds = round + 1;
         continue;
       }
-      // Whole duals keep all sums of whole costs exact, and so do means of some of them.
+      // Whole duals keep all sums of whole costs exact. Means of whole duals keep them exact, too.
       if (options_.whole && (hold || round == 0)) std::for_each(v_.begin(), v_.end(), [](double& v) { v = std::floor(v); });
       search(core, has_duals, has_pairs);
       has_duals = has_pairs = is_solved = true;
@@ -528,7 +528,7 @@ class Level {
   }
 
   // Gives both halves of a doubled problem the means of their duals. These prove the matchings of both halves, and overprice a
-  // pair only if both halves together do. Some v rise, so all rows are to be priced again.
+  // pair only if both halves together do. Some v rise, so all rows must be priced again.
   void make_halves_alike() {
     for (Vertex i = 0; i < clouds_.num_x; ++i) u_[i] = v_[clouds_.num_y + i] = (u_[i] + v_[clouds_.num_y + i]) / 2;
     for (Vertex j = 0; j < clouds_.num_y; ++j) v_[j] = u_[clouds_.num_x + j] = (v_[j] + u_[clouds_.num_x + j]) / 2;

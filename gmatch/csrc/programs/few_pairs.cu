@@ -1,5 +1,5 @@
-// few_pairs.cu: a matrix in which nearly all pairs cost the same, as sparse costs, and its solution from theirs. COSTS are
-// DenseCosts.
+// few_pairs.cu: a matrix in which nearly all pairs cost the same, as sparse costs, and its solution from
+// their solution. COSTS are DenseCosts.
 #include "costs/few_pairs.cuh"
 
 PROGRAM(double_few_pairs_grid, 512)

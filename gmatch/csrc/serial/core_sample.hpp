@@ -3,8 +3,8 @@
 //   if rows want the same columns: their entries in the core have too few columns (or, of few values, one first column)
 //   if most columns and rows want each other: a column reduction of the matrix matches nearly all of them
 //   if rows differ much in scale: no epsilon of an auction suits them all
-//   if many rows cost the same in most columns: their ties are more entries than may be known
-//   if many columns cost the same in all rows: no row wants them before it is known whole
+//   if many rows cost the same in most columns: a core would have to know more entries than it may
+//   if many columns cost the same in all rows: a row takes such columns only after all its entries are known
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -24,7 +24,7 @@ inline bool share_auction(Vertex rows, int threads) {
 template <class Rows>
 class CoreSample {
  public:
-  // `most_known`: entries that the core may know.
+  // The core may know `most_known` entries.
   CoreSample(const Rows& rows, Count most_known, ShortestPathCounters& counters)
       : size_(rows.num_rows()), most_known_(most_known), rows_(rows), no_duals_(rows.num_columns(), 0), counters_(counters) {}
 
@@ -71,7 +71,7 @@ class CoreSample {
     return static_cast<Vertex>(std::unique(wanted_.begin(), wanted_.end()) - wanted_.begin());
   }
 
-  // A flat row is known whole in the end, and so is a row that takes a flat column.
+  // In the end all entries of a flat row are known, and all entries of a row that takes a flat column.
   bool must_know_too_many(Count flat, Vertex sampled) const { return flat * size_ / sampled * size_ > most_known_; }
 
   bool scales_differ() const {
@@ -117,7 +117,7 @@ class CoreSample {
   const std::vector<Work> no_duals_;  // [size_]
   ShortestPathCounters& counters_;
   std::vector<Vertex> wanted_;  // best columns of the rows looked at
-  Count flat_rows_ = 0;         // of these rows: the least entry is in most columns
-  Count flat_columns_ = 0;      // of the columns looked at: all entries are equal
+  Count flat_rows_ = 0;         // how many of these rows have their least cost in most columns
+  Count flat_columns_ = 0;      // how many of the sampled columns cost all rows the same
   std::vector<double> scales_;  // of these rows, binary logarithms
 };

@@ -124,7 +124,7 @@ class FewPairsFinder {
     }
   };
 
-  // What a pair costs. Costs are not checked yet: minus -2**63 is -2**63 here, which is no cost.
+  // What a pair costs. Costs are not checked yet. If they are maximized, -2**63 stays -2**63, which is no cost.
   Dual cost_of(Stored stored) const {
     const auto entry = static_cast<Dual>(value_of(stored));
     if (!costs_.maximize) return entry;

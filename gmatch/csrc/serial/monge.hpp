@@ -21,7 +21,7 @@
 #include "serial/shortest_path.hpp"
 
 // A pass over two neighbouring rows that proves the property, or says nothing. The property is that the differences of the rows
-// do not rise. Whole numbers, and floats of one scale, have differences that rounding leaves as they are.
+// do not rise. Rounding does not change differences of whole numbers, or of floats of one scale.
 template <class Entry>
 struct DifferencesFall {
   static bool hold(const Entry* row, const Entry* next, Vertex num_columns) {

@@ -10,12 +10,12 @@
 //
 // The first epsilon comes from losses. Each row in turn takes its best free column. Its loss is the cost of this column less the
 // cost of its best column. The first epsilon is a part of the typical loss. If rows bid long for an epsilon, it grows: chains of
-// bids then end sooner. The next epsilon is an eighth of it. A few rows may be left at the end of each epsilon. The search finds
-// columns for them.
+// bids then end sooner. The next epsilon is an eighth of it. 1 row in 10,000 may stay free at the end of each epsilon. The search
+// finds columns for these rows.
 //
 // If all entries are known, v begins with the least cost of each column. The auction is not held if there are many ties: bids
-// would be epsilon, and searches are short. Its duals are of no use if it does not come to an end: then perhaps not all rows can
-// be matched.
+// would be epsilon, and searches are short. If the auction does not come to an end, its duals are not used: perhaps not all rows
+// can be matched.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -93,7 +93,7 @@ class PricedAuction {
   // The share of rows that must have no tie for their best column. Three quarters of the rows of continuous costs have none after
   // columns are reduced: each column then has an entry without slack.
   static constexpr double SPREAD = 0.4;
-  // The bits by which costs may exceed epsilon: of the 52 of a double few must be left for bids. The last epsilon, in spreads of
+  // The bits by which costs may exceed epsilon: bids need a few of the 52 bits of a double. The last epsilon, in spreads of
   // a row, as a power of two.
   static constexpr int PRECISION = 44, LAST = -14;
   // Whole duals gain nothing from a smaller one.
@@ -105,15 +105,15 @@ class PricedAuction {
   // The mean loss leaves out the 1 row in LOSERS that loses most. With all losses, near ties take 20 to 30 times as long: see
   // there.
   static constexpr std::size_t LOSERS = 64;
-  // One row of 10,000 may be left at the end of an epsilon: benchmarks/log/sparse.md, "One row in 10,000 is left at each
+  // 1 row in 10,000 may stay free at the end of an epsilon: benchmarks/log/sparse.md, "One row in 10,000 is left at each
   // epsilon".
   static constexpr Vertex LEFT = 10000;
   // Epsilon grows by RISE bits after PATIENCE bids for each row, on average. It falls by FALL bits when all rows have columns.
   // With 32 bids clusters and columns of different scales take a fifth longer, rings a tenth less.
   static constexpr Count PATIENCE = 16;
   static constexpr int RISE = 2, FALL = 3;
-  // An epsilon below this many times the last one would add a bid or two for each row, and no search less. 3 and 8
-  // are as fast: benchmarks/log/sparse.md, "Threads hold the auction of sparse costs".
+  // An epsilon below NEARLY_LAST times the last one is left out. It would add a bid or two for each row, and save no search. 3
+  // and 8 are as fast: benchmarks/log/sparse.md, "Threads hold the auction of sparse costs".
   static constexpr double NEARLY_LAST = 4;
   // The auction ends after this number of bids for each row, on average. Points of clusters and rings need 170.
   static constexpr Count BIDS_PER_ROW = 400;
@@ -215,8 +215,8 @@ class PricedAuction {
     bidder.spreads += std::ilogb(second - least);
     bidder.magnitudes += std::ilogb(std::abs(v_of_least) + std::max(std::abs(least), std::abs(second)));
   }
-  // What the best free column costs a row more than its best column. A row without a free column loses as much as by its worst
-  // column.
+  // A row loses what its best free column costs more than its best column. A row without a free column loses what its worst
+  // column costs more.
   static void add_loss(Bidder& bidder, double loss) {
     if (!(loss > 0)) return;
     ++bidder.rows_with_loss;
@@ -368,8 +368,8 @@ class PricedAuction {
     (void)row;
   }
 
-  // For the rows that have no column yet. Pairs of other rows are tight within the new epsilon, too. An epsilon as large as the
-  // range of costs is not too small: some rows cannot be matched, or only by long chains.
+  // For the rows that have no column yet. Pairs of other rows are tight within the new epsilon, too. If epsilon is as large as
+  // the range of costs, the auction ends: some rows cannot be matched, or only by long chains.
   void raise_epsilon() {
     const double epsilon = epsilon_.load(std::memory_order_relaxed), range = highest_ - lowest_;
     if (epsilon >= range) ends_.store(true, std::memory_order_relaxed);

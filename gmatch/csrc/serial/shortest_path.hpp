@@ -15,9 +15,9 @@
 // If augmentation turns out to take long, all begins anew, with v from an auction (serial/dense_auction.hpp). A start from
 // duals then gives up, if it may: another method can go on from the v that it has reached.
 //
-// If most searches of a square matrix are long, they go on from free columns, along a transposed copy. Where many rows want the
-// same columns, or tie in columns that are taken, these are short. The duals and the pairs stay. If they are no shorter, searches
-// from rows go on.
+// If most searches of a square matrix are long, searches go on from free columns, along a transposed copy. Searches from columns
+// are short if many rows want the same columns, or tie in columns that are taken. The duals and the pairs stay. If these searches
+// are not half as long, searches from rows go on.
 //
 // The invariant of all four, with u[i] = the least cost - v of row i: no pair costs less than u + v, and matched pairs
 // cost u + v. So u is not stored, it is read off the matched pairs at the end. After the column reduction, or the
@@ -86,7 +86,7 @@ struct ShortestPathOptions {
   Vertex num_rows_to_match = 0;
   // With start_from_duals: returns NONE if searches turn out to take long. v are then duals to start from.
   bool may_give_up = false;
-  // With rows_to_match: gives up if searches take this number of scans each.
+  // With rows_to_match: gives up if searches take this number of scans each, after a pass. 0: any number.
   Count most_scans = 0;
   // Without start_from_duals: returns NONE if the start finds a row whose pairs all cost more. See exact/two_parts.hpp.
   Dual most_for_a_row = beyond_all(Dual{});
@@ -190,8 +190,8 @@ class ShortestPathSolver {
   // It gives up if searches have done, or may still do, this number of passes over the matrix: a core takes the time of 2 to 10.
   // "The matrix first, the core where searches take long"; 1 to 6 are as fast.
   static constexpr Count MANY_PASSES = 3;
-  // Searches go on from columns if they have taken a pass over the matrix, and six passes or more are to come. The copy takes the
-  // time of two to three passes, and a pass tells whether searches are shorter. If many rows are free, an auction is better:
+  // Searches go on from columns if they have taken 1 pass over the matrix, and PASSES_TO_TURN or more are expected. The copy
+  // takes the time of 2 to 3 passes. 1 more pass tells whether searches are shorter. If many rows are free, an auction is better:
   // "Searches go on from free columns".
   static constexpr Count PASSES_TO_TURN = 6;
   // A start from duals gives them up after 8 rounds. 1 to 64 are as fast: "Thresholds measured again".
@@ -508,7 +508,7 @@ class ShortestPathSolver {
     if (!TurnedRows<Rows>::EXIST || columns_may_stay_free_ || num_rows_ < FEW_ROWS) return false;
     return !has_turned_ && options_.rows_to_match == nullptr && !options_.may_give_up;
   }
-  // Searches from free columns, from the present pairs and duals. It ends if searches take half of `scans` or more each.
+  // Searches from free columns, from the present pairs and duals. Ends early if searches take more than `scans` / 2 scans each.
   void match_free_columns([[maybe_unused]] Count scans) {
     has_turned_ = true;
     if constexpr (TurnedRows<Rows>::EXIST) {

@@ -54,7 +54,7 @@ class SparseShortestPathSolver {
  public:
   using Dual = typename Costs::Dual;
 
-  // `threads` share the auction of costs that are known, and what follows from its duals.
+  // If all entries are known, `threads` share the auction. They then match rows with their best columns.
   SparseShortestPathSolver(Costs& costs, SparseShortestPathCounters& counters, int threads = 1)
       : costs_(costs),
         counters_(counters),
@@ -197,7 +197,7 @@ class SparseShortestPathSolver {
     }
   }
 
-  // As match_best_columns, by all threads, of rows without a pair.
+  // As match_best_columns, by all threads, if no row has a pair.
   void match_best_columns_at_once() {
     run_on_host(threads_, [this](const HostTeam& team) {
       const auto first_of = [&](int rank) { return static_cast<Vertex>(Count{costs_.num_rows} * rank / team.size()); };
@@ -214,8 +214,8 @@ class SparseShortestPathSolver {
     counters_.entries_read += costs_.end(costs_.num_rows - 1) - costs_.begin(0);
   }
 
-  // One thread holds an auction in rounds, which takes less of it where prices differ little: benchmarks/log/sparse.md, "Threads
-  // hold the auction of sparse costs".
+  // One thread holds SparseAuction. There PricedAuction takes longer for fewer than 1,000 rows, for 2^20 rows, and for costs
+  // without a full matching: benchmarks/log/sparse.md, "Threads hold the auction of sparse costs".
   template <class Auction>
   static bool hold_auction(Auction&& auction, std::vector<Dual>& v) {
     if (!auction.hold()) return false;

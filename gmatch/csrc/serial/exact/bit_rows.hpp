@@ -59,7 +59,7 @@ class BitRows {
   BitRows transposed() const {
     BitRows to(num_columns_, num_rows_, bits_.get_allocator().memory);
     Marks square[WORD];
-    Vertex side = 1;  // the least power of two that is no less than both lengths, or a word
+    Vertex side = 1;  // the least power of two that is not below the two lengths, at most WORD
     while (side < std::min(WORD, std::max(num_rows_, num_columns_))) side *= 2;
     for (Vertex top = 0; top < num_rows_; top += WORD) {
       const Vertex height = std::min(WORD, num_rows_ - top);

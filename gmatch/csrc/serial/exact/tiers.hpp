@@ -82,8 +82,8 @@ class TierSolver {
     return hides() ? solve() : TierOutcome::solved;
   }
 
-  // If all is open because the costs have no tiers, and v do not prove the pairs cheapest: what these cost in sum, without
-  // numbers that stand for "not". Else below 0.
+  // What the pairs cost in sum, without numbers that stand for "not", if all is open because the costs have no tiers and v do not
+  // prove these pairs cheapest. Otherwise below 0.
   double unproven_sum() const { return unproven_sum_; }
   const ShortVector<Tier>& tiers() const { return tiers_; }
   RestRows& rests() { return rows_; }

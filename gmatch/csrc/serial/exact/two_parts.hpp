@@ -113,7 +113,7 @@ class TwoParts {
   }
 
   const ShortVector<Tier>& tiers() const { return tiers_; }
-  // Frees the crowded rows that use the number, after `solve`. There is at least one.
+  // Frees the crowded rows that use the number, after `solve`. There is at least one of these rows.
   void free_rows_without_column(const ShortestPathResult<double>& result) const {
     for (Vertex k = 0; k < num_crowded_; ++k) {
       Vertex& column = result.row_match[rows_[k]];
