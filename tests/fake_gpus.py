@@ -34,7 +34,7 @@ class FakeReader:
         return reader_of_host.inspect_costs(array.get(), threads)
 
     @staticmethod
-    def inspect_with_dear(array, maximize, cost_limit):
+    def inspect_with_expensive(array, maximize, cost_limit):
         """The sample is the whole matrix."""
         entries = array.get().ravel() if hasattr(array, "get") else array.ravel()
         sign = -1 if maximize else 1

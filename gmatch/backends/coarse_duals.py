@@ -35,9 +35,9 @@ SIZE = 4
 WITNESSES = 32
 # Rows whose entries are added up at once.
 ROWS_AT_ONCE = 1 << 11
-# A search of a core takes long if its rest would have more than 1 level for every LONG rows. With LONG = 1 and 2 rings,
-# or clusters, take up to 7 and 2 times as long: benchmarks/log/core_gpu.md, "The restart from coarse duals is a step of
-# the plan".
+# A search of a core takes long if its rest would have more than 1 level for every LONG rows. With LONG = 1 a ring
+# takes up to 10 times as long, with 2 clusters twice: benchmarks/log/core_gpu.md, "The restart from coarse duals is a
+# step of the plan".
 LONG = 4
 # A matrix with at most this number of rows is assigned without coarse duals. 2,000 rows of a ring take 16 to 30 ms.
 MOST_ROWS = 1 << 11

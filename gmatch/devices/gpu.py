@@ -16,7 +16,7 @@ INSPECTION, COST_INSPECTION = map(Layout, ("Inspection", "CostInspection"))
 CSR_EDGES, ENTRIES = map(Layout, ("CsrEdges", "Entries"))
 SEEN_IN_GRAPH = INSPECTION.getter("falling_offsets", "first_offset", "last_offset", "bad_columns")
 SEEN_IN_COSTS = COST_INSPECTION.getter(
-    "lowest", "minus_highest", "nans", "plus_infs", "minus_infs", "fractions", "bound", "dear", "below"
+    "lowest", "minus_highest", "nans", "plus_infs", "minus_infs", "fractions", "bound", "expensive", "below"
 )
 # The programs that run before and after the program of a method.
 OF_COSTS = ("inspect_costs_grid", "find_pair_costs_grid")
@@ -53,7 +53,7 @@ def inspect_costs(array: Any, threads: int | None = None) -> tuple[Any, Any, boo
     return seen
 
 
-class DearEntries(NamedTuple):
+class ExpensiveEntries(NamedTuple):
     """The entries that cost at least a bound: the highest cost of a sample, or the limit if that is less."""
 
     number: int
@@ -62,13 +62,13 @@ class DearEntries(NamedTuple):
     """The entry that costs most among all others, if there are others."""
 
 
-def inspect_with_dear(array: Any, maximize: bool, cost_limit: Any) -> tuple[Any, DearEntries]:
-    """What `inspect_costs` finds, and the entries that cost most: see `DearEntries`."""
+def inspect_with_expensive(array: Any, maximize: bool, cost_limit: Any) -> tuple[Any, ExpensiveEntries]:
+    """What `inspect_costs` finds, and the entries that cost most: see `ExpensiveEntries`."""
     whole = number_type(array.dtype).kind == "i"
     none = -(2**63) if maximize else 2**63 - 1
     bound = none if cost_limit is None else to_order(cost_limit, whole)
-    seen, bound, dear, below = _inspected(array, bound, -1 if maximize else 1)
-    return seen, DearEntries(dear, from_order(bound, whole), from_order(below if maximize else ~below, whole))
+    seen, bound, expensive, below = _inspected(array, bound, -1 if maximize else 1)
+    return seen, ExpensiveEntries(expensive, from_order(bound, whole), from_order(below if maximize else ~below, whole))
 
 
 def _inspected(array: Any, bound: int, sign: int) -> tuple[tuple[Any, Any, bool, bool, bool, bool], int, int, int]:
@@ -78,10 +78,10 @@ def _inspected(array: Any, bound: int, sign: int) -> tuple[tuple[Any, Any, bool,
         blocks = max(1, min(device.attributes["MultiProcessorCount"], array.size // BLOCK_SIZE))
         arguments = _entries(array), np.int64(bound), np.int32(sign), seen.begin, seen.arrivals
         kernel((blocks,), (BLOCK_SIZE,), arguments)
-        lowest, minus_highest, nans, plus_infs, minus_infs, fractions, *of_dear = SEEN_IN_COSTS(seen.read())
+        lowest, minus_highest, nans, plus_infs, minus_infs, fractions, *of_expensive = SEEN_IN_COSTS(seen.read())
     whole = number_type(array.dtype).kind == "i"
     range_of = (from_order(lowest, whole), from_order(~minus_highest, whole))
-    return (*range_of, nans > 0, plus_infs > 0, minus_infs > 0, fractions == 0), *of_dear
+    return (*range_of, nans > 0, plus_infs > 0, minus_infs > 0, fractions == 0), *of_expensive
 
 
 def entries_of_pairs(array: Any, row_match: Any, device: int) -> Any:

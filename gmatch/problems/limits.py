@@ -218,15 +218,15 @@ def _on_gpu(array: Any, maximize: bool, cost_limit: Any) -> tuple[Range, int | N
     if min(array.shape) < FEWEST_ROWS_OF_FEW_PAIRS:
         return range_of(array, "gpu", maximize), None
     reader: Any = READERS["gpu"]  # the only one with this check
-    seen, (dear, bound, below) = reader.inspect_with_dear(array, maximize, cost_limit)
-    found, few = _range_from(seen, array, "gpu", maximize), array.size - dear
+    seen, (expensive, bound, below) = reader.inspect_with_expensive(array, maximize, cost_limit)
+    found, few = _range_from(seen, array, "gpu", maximize), array.size - expensive
     limit = limit_of(cost_limit, maximize, found.highest, found.forbids)
-    dearest = found.highest if limit is None else limit
-    if (-bound if maximize else bound) != dearest or (found.forbids and limit is None):
+    common = found.highest if limit is None else limit
+    if (-bound if maximize else bound) != common or (found.forbids and limit is None):
         return found, None  # the sample has missed the highest cost
     below = -below if maximize else below
-    is_few = 0 < FEW * few <= array.size and dearest - found.lowest <= FAR * (below - found.lowest)
-    return found, few if is_few and _fit_doubled(Range(found.lowest, dearest, False, False), few, array) else None
+    is_few = 0 < FEW * few <= array.size and common - found.lowest <= FAR * (below - found.lowest)
+    return found, few if is_few and _fit_doubled(Range(found.lowest, common, False, False), few, array) else None
 
 
 def _fit_doubled(costs: Range, few: int, array: Any) -> bool:

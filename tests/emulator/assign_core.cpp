@@ -80,9 +80,9 @@ std::string judge_column_prices(Random& random) {
   constexpr Vertex SIZE = 96, GROUP = 8;
   std::vector<int> draws(SIZE * SIZE);
   for (int& draw : draws) draw = static_cast<int>(random() % 1000);
-  const auto dear = square(SIZE, [&](Vertex row, Vertex column) { return 1000 * column + draws[row * SIZE + column]; });
+  const auto expensive = square(SIZE, [&](Vertex row, Vertex column) { return 1000 * column + draws[row * SIZE + column]; });
   const auto groups = square(SIZE, [&](Vertex row, Vertex column) { return draws[row / GROUP * SIZE + column]; });
-  if (!takes_column_prices(random, dear)) return "no prices although some columns cost all rows more";
+  if (!takes_column_prices(random, expensive)) return "no prices although some columns cost all rows more";
   return takes_column_prices(random, groups) ? "prices although rows are equal in groups" : "";
 }
 

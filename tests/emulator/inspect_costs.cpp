@@ -34,24 +34,24 @@ static CostInspection seen_in(const Matrix<Cost>& matrix) {
 }
 
 // How many entries cost at least the bound that was found. The bound is one of the entries, or the given one.
-static std::string judge_dear(const Matrix<Cost>& matrix, Count given, int sign, const CostInspection& found) {
+static std::string judge_expensive(const Matrix<Cost>& matrix, Count given, int sign, const CostInspection& found) {
   using Dual = DualOf<Cost>::type;
-  if (sign == 0) return found.dear == 0 && found.bound == 0 ? "" : "dear entries that nobody asked for";
-  Count dear = 0, below = std::numeric_limits<Count>::max();
+  if (sign == 0) return found.expensive == 0 && found.bound == 0 ? "" : "expensive entries that nobody asked for";
+  Count expensive = 0, below = std::numeric_limits<Count>::max();
   bool is_entry = found.bound == given, is_nan = false;
   matrix.each([&](Vertex row, Vertex column) {
     const auto entry = static_cast<Dual>(matrix.entry(row, column));
     const Count order = order_of(entry);
     if constexpr (std::is_floating_point_v<Cost>) is_nan |= std::isnan(entry);
     is_entry |= order == found.bound;
-    const bool is_dear = sign > 0 ? order >= found.bound : order <= found.bound;
-    dear += is_dear;
-    if (!is_dear) below = std::min(below, sign > 0 ? ~order : order);
+    const bool is_expensive = sign > 0 ? order >= found.bound : order <= found.bound;
+    expensive += is_expensive;
+    if (!is_expensive) below = std::min(below, sign > 0 ? ~order : order);
   });
   if (is_nan) return "";  // no costs
   if (!is_entry || (sign > 0 ? found.bound > given : found.bound < given)) return "a bound that is no entry";
-  if (below != found.below) return "another dearest entry of the others";
-  return dear == found.dear ? "" : "another number of dear entries";
+  if (below != found.below) return "another greatest entry of the others";
+  return expensive == found.expensive ? "" : "another number of expensive entries";
 }
 
 template <class Float>
@@ -94,7 +94,7 @@ int main(int argc, char** argv) {
       inspect_costs_grid({matrix.first(), matrix.rows, matrix.columns, matrix.row_stride, matrix.column_stride}, given, sign,
                          &found, arrivals);
     });
-    const std::string wrong = judge_dear(matrix, given, sign, found);
+    const std::string wrong = judge_expensive(matrix, given, sign, found);
     if (!wrong.empty()) return wrong;
     const CostInspection seen = seen_in(matrix);
     if (found.lowest != seen.lowest || found.minus_highest != seen.minus_highest) return "another range";

@@ -70,7 +70,7 @@ DEVICE bool check_costs(Team& team, const DenseCosts<Cost>& costs, BatchCheck& c
   if (entries.row_stride < entries.column_stride) {  // read in the order of the memory
     entries = {costs.costs, costs.num_columns, costs.num_rows, costs.column_stride, costs.row_stride};
   }
-  NoDearEntries nobody_asks;
+  NoExpensiveEntries nobody_asks;
   inspect_costs(team, entries, check.seen, nobody_asks);
   team.sync();
   const CostInspection seen = check.seen;

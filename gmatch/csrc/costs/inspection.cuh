@@ -6,9 +6,9 @@
 struct CostInspection {
   Count lowest, minus_highest;  // of the finite ones, as order_of says; of the highest the bitwise complement
   Count nans, plus_infs, minus_infs, fractions;  // not 0 if there are any; fractions: finite numbers that are not whole
-  Count bound, dear, below;  // see DearEntries
+  Count bound, expensive, below;  // see ExpensiveEntries
 
-  FIELDS(CostInspection, lowest, minus_highest, nans, plus_infs, minus_infs, fractions, bound, dear, below)
+  FIELDS(CostInspection, lowest, minus_highest, nans, plus_infs, minus_infs, fractions, bound, expensive, below)
 };
 
 // Numbers in their order, as integers.
@@ -65,11 +65,11 @@ struct Entries {
   FIELDS(Entries, first, num_rows, num_columns, row_stride, column_stride)
 };
 
-// Counts the dear entries: the entries that cost at least a bound. They are compared by order_of. If sign is 1, they are entries
+// Counts the expensive entries: they cost at least a bound. They are compared by order_of. If sign is 1, they are entries
 // from the bound on. If sign is -1, entries are maximized, and these are entries up to the bound. The bound is the highest cost
 // of a sample, or a given one that is less. `below` keeps the highest cost among all other entries. If there is no other entry,
 // it keeps a number that no entry has.
-struct DearEntries {
+struct ExpensiveEntries {
   Count bound;
   int sign;
   Count number = 0, below = 0x7fffffffffffffff;  // the least of ~order, or of order if sign is -1
@@ -81,23 +81,23 @@ struct DearEntries {
     const Count size = entries.num_rows * entries.num_columns, place = size / team.lanes() * team.lane();
     const Count at = place / entries.num_columns * entries.row_stride + place % entries.num_columns * entries.column_stride;
     const Count order = order_of(static_cast<Dual>(value_of(entries.first[at])));
-    const Count sampled = team.min_group(sign > 0 ? ~order : order), dearest = sign > 0 ? ~sampled : sampled;
-    if (sign > 0 ? dearest < bound : dearest > bound) bound = dearest;
+    const Count sampled = team.min_group(sign > 0 ? ~order : order), greatest = sign > 0 ? ~sampled : sampled;
+    if (sign > 0 ? greatest < bound : greatest > bound) bound = greatest;
   }
   DEVICE void add(Count order) {
-    const bool is_dear = sign > 0 ? order >= bound : order <= bound;
+    const bool is_expensive = sign > 0 ? order >= bound : order <= bound;
     const Count here = sign > 0 ? ~order : order;
-    number += is_dear;
-    below = !is_dear && here < below ? here : below;
+    number += is_expensive;
+    below = !is_expensive && here < below ? here : below;
   }
 };
-// Counts nothing: for launches that do not ask for dear entries.
-struct NoDearEntries {
+// Counts nothing: for launches that do not ask for expensive entries.
+struct NoExpensiveEntries {
   DEVICE void add(Count) {}
 };
 
-template <class Team, class Stored, class Dear>
-DEVICE void inspect_costs(Team& team, const Entries<Stored>& entries, CostInspection& inspection, Dear& dear) {
+template <class Team, class Stored, class Expensive>
+DEVICE void inspect_costs(Team& team, const Entries<Stored>& entries, CostInspection& inspection, Expensive& expensive) {
   const Count num_rows = entries.num_rows, num_columns = entries.num_columns;
   using Dual = typename DualOf<typename ValueOf<Stored>::type>::type;
   constexpr int AT_ONCE = Team::AT_ONCE;
@@ -115,7 +115,7 @@ DEVICE void inspect_costs(Team& team, const Entries<Stored>& entries, CostInspec
       for (int k = 0; k < AT_ONCE; ++k) {
         const Dual here = static_cast<Dual>(value_of(entry[k]));
         seen.add(here);
-        if (first + static_cast<Count>(team.size()) * k < end) dear.add(order_of(here));
+        if (first + static_cast<Count>(team.size()) * k < end) expensive.add(order_of(here));
       }
     }
   } else {
@@ -124,7 +124,7 @@ DEVICE void inspect_costs(Team& team, const Entries<Stored>& entries, CostInspec
         const Stored* const place = entries.first + row * entries.row_stride + column * entries.column_stride;
         const Dual here = static_cast<Dual>(value_of(*place));
         seen.add(here);
-        dear.add(order_of(here));
+        expensive.add(order_of(here));
       }
     });
   }

@@ -1,17 +1,17 @@
 // inspect_costs.cu: the check of costs, and the costs of the pairs of an assignment, on a GPU. COSTS are Entries.
 #include "costs/pair_costs.cuh"
 
-// `bound` and `sign` are as in DearEntries; with sign 0 nobody asks for dear entries.
+// `bound` and `sign` are as in ExpensiveEntries; with sign 0 nobody asks for expensive entries.
 PROGRAM(inspect_costs_grid, 1024)(COSTS entries, Count bound, int sign, CostInspection* inspection, unsigned* arrivals) {
   GridTeam<32> team(arrivals);
-  NoDearEntries nobody_asks;
+  NoExpensiveEntries nobody_asks;
   if (sign == 0) return inspect_costs(team, entries, *inspection, nobody_asks);
-  DearEntries dear{bound, sign};
-  dear.look_at_sample(team, entries);
-  inspect_costs(team, entries, *inspection, dear);
-  team.add_all(&inspection->dear, dear.number);
-  team.min_all(&inspection->below, dear.below);
-  if (team.rank() == 0) inspection->bound = dear.bound;
+  ExpensiveEntries expensive{bound, sign};
+  expensive.look_at_sample(team, entries);
+  inspect_costs(team, entries, *inspection, expensive);
+  team.add_all(&inspection->expensive, expensive.number);
+  team.min_all(&inspection->below, expensive.below);
+  if (team.rank() == 0) inspection->bound = expensive.bound;
 }
 
 PROGRAM(find_pair_costs_grid, 512)

@@ -99,8 +99,8 @@ class PricedAuction {
   // Whole duals gain nothing from a smaller one.
   static double least_epsilon() { return std::numeric_limits<Dual>::is_integer ? 0x1p-10 : 0; }
   // The first epsilon, as a part of the typical loss. 1/16 and 1/4 are as fast for cores: benchmarks/log/core_host.md, "The first
-  // epsilon of the auction". For sparse costs of 2^20 rows 1/8 leaves rows far from free columns: the search takes four times as
-  // long as from 1/2. See benchmarks/log/sparse.md, "Threads hold the auction of sparse costs".
+  // epsilon of the auction". For sparse costs of 2^20 rows 1/8 leaves rows far from free columns: what follows the auction
+  // scans 2.4 times as many rows as with 1/2. See benchmarks/log/sparse.md, "Threads hold the auction of sparse costs".
   static constexpr double FIRST = KNOWS_ALL ? 0.5 : 0.125;
   // The mean loss leaves out the 1 row in LOSERS that loses most. With all losses, near ties take 20 to 30 times as long: see
   // there.
