@@ -189,7 +189,7 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
     def lap_of_others(cost: Any, **options: Any) -> Any:
         kind = type(cost)
         quick: Assignment | AssignmentBatch | None
-        plain_options = _plain_options(options)
+        plain_options = _plain_options(cost, options)
         plain = _plain_costs(cost, kind, plain_options)
         if plain is not cost or plain_options is not options:
             return lap_small_first(plain, **plain_options)
@@ -239,7 +239,11 @@ def _batch_first(cost: Any, options: dict[str, Any]) -> AssignmentBatch | None:
 TRUTHS = frozenset(name for name, taken in OPTIONS_OF_SMALL.items() if taken not in (..., None) and taken[0] is False)
 
 
-def _plain_options(options: dict[str, Any]) -> dict[str, Any]:
+# Costs that have no limit of their own, which `lap` checks.
+TAKE_A_LIMIT = ndarray, list, tuple, *lap_small_sparse
+
+
+def _plain_options(cost: Any, options: dict[str, Any]) -> dict[str, Any]:
     """Options with numbers of Python in the place of equal numbers of NumPy; the same dictionary if it has none.
 
     A limit that no cost can exceed, which is infinite, becomes None.
@@ -254,7 +258,7 @@ def _plain_options(options: dict[str, Any]) -> dict[str, Any]:
         if plain is not option and type(plain) in (bool, int, float):
             changed[name] = plain
     both = options | changed if changed else options
-    limit = both.get("cost_limit")
+    limit = both.get("cost_limit") if isinstance(cost, TAKE_A_LIMIT) else None
     if type(limit) is float and limit == (-inf if both.get("maximize") is True else inf):
         both = both | {"cost_limit": None}
     return both

@@ -170,7 +170,11 @@ def unnested(cost: list[Any] | tuple[Any, ...]) -> Any:
 
     The array has two dimensions, or three if no row is an array. All other costs are returned as they are.
     """
-    if not cost or type(cost[0]) not in ROWS or not len(cost[0]):
+    if not cost or type(cost[0]) not in ROWS:
+        return cost
+    if type(cost[0]) is np.ndarray and cost[0].ndim != 1:  # a batch
+        return cost
+    if not len(cost[0]):
         return cost
     if (numbers := _native.array_of_lists(cost)) is not None:
         return numbers

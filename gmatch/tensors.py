@@ -173,10 +173,19 @@ def with_arrays(result: Result) -> Result:
     arrays = {name: as_dense_array(getattr(result, name), name) for name in ARRAYS if hasattr(result, name)}
     if isinstance(result, Matching):
         return replace(result, **arrays)
-    arrays["pair_costs"] = arrays["pair_costs"].astype(number_type(arrays["pair_costs"].dtype), copy=False)
+    arrays["pair_costs"] = _as_numbers(arrays["pair_costs"])
     if isinstance(result, AssignmentBatch):
         return replace(result, **arrays, covers={k: _as_arrays_of(cover) for k, cover in result.covers.items()})
     return replace(result, **arrays, cover=result.cover and _as_arrays_of(result.cover))
+
+
+def _as_numbers(pair_costs: Any) -> Any:
+    """What pairs cost in the type of checked costs. Numbers that int64 does not hold stay as they are."""
+    dtype = pair_costs.dtype
+    if dtype.kind != "u" or dtype.itemsize < 4:
+        return pair_costs.astype(number_type(dtype), copy=False)
+    numbers = pair_costs.astype(np.int64)
+    return numbers if bool((numbers >= 0).all()) else pair_costs
 
 
 def _as_arrays_of(cover: tuple[Any, Any]) -> tuple[Any, Any]:

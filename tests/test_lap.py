@@ -655,6 +655,13 @@ class TestOptions:
             gmatch.InvalidInput, match="^a DenseCosts has its own maximize and cost_limit; give them to "
         ):
             gmatch.lap(costs, cost_limit=1)
+        for made, limit in (
+            (costs, -np.inf),
+            (gmatch.DenseCosts(self.COST), np.inf),
+            (gmatch.PointCosts(self.COST, self.COST), np.float64(np.inf)),
+        ):
+            with pytest.raises(gmatch.InvalidInput, match="has its own maximize and cost_limit"):
+                gmatch.lap(made, cost_limit=limit)
         with pytest.raises(
             gmatch.InvalidInput, match="^a DenseCosts has its own maximize and cost_limit; give them to "
         ):

@@ -122,6 +122,14 @@ def test_lists_become_arrays_at_once() -> None:
         assert unnested(cost) is cost
 
 
+def test_a_list_of_matrices_is_not_copied() -> None:
+    batch = [np.broadcast_to(0.0, (2**29, 2**29))]  # a copy would need 2**61 bytes
+    assert unnested(batch) is batch
+    number = [np.array(1.0)]
+    with pytest.raises(gmatch.InvalidInput, match="got list of 1 dimensions"):
+        gmatch.lap(number)
+
+
 def test_nested_lists_are_one_array() -> None:
     lists = RNG.random((3, 4, 5)).tolist()
     sizes = [(2, 2), (4, 5), (1, 5)]

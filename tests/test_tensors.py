@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -338,6 +339,17 @@ def test_small_tensors_take_the_short_way(dtype: str, options: Any, monkeypatch:
         assert found.cost == expected.cost and found.status == expected.status
         assert found.maximize == expected.maximize and found.cost_limit == expected.cost_limit
         assert gmatch.verify(tensor, found)
+
+
+@pytest.mark.parametrize("dtype", ["uint16", "uint32", "uint64"])
+@pytest.mark.parametrize("shape", [(4, 5), (2, 4, 5), (600, 700)])
+def test_integers_without_a_sign_are_proven(dtype: str, shape: tuple[int, ...]) -> None:
+    tensor = torch.from_numpy(RNG.integers(1, 99, shape).astype(dtype))
+    found = gmatch.lap(tensor, certify=True)
+    assert found.pair_costs.dtype == tensor.dtype
+    wrong = replace(found, pair_costs=torch.from_numpy(found.pair_costs.numpy() + np.dtype(dtype).type(1)))
+    with pytest.raises(gmatch.CertificateError, match="^(problem 0: )?pair_costs must hold the entries"):
+        gmatch.verify(tensor, wrong)
 
 
 def test_other_small_tensors_take_the_way_through_python() -> None:
