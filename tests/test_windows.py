@@ -503,6 +503,16 @@ def test_a_doubled_core_leaves_the_same_columns_free(shape, dtype, limit):
         assert cost == u.sum() + v.sum() == core.data[core._find_entries(last.row_match)].sum()
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_halves_of_odd_sums_stay_tight(dtype):
+    """A pair that costs 0. The sum of its duals and of their copies is 0, too, but each half is a fraction."""
+    costs = SparseCosts.of_checked(
+        (np.array([0, 1], np.int32), np.zeros(1, np.int32), np.zeros(1, dtype)), (1, 1), 0, 0
+    )
+    rows, columns = Doubled(costs, (1, 1)).duals(np.array([3, -2], dtype), np.array([-3, 2], dtype))
+    assert rows + columns == 0 and abs(rows - 2.5) <= 0.5
+
+
 @pytest.mark.parametrize("columns", [2, 3])
 def test_the_sample_of_maximized_windows_of_one_row(columns, monkeypatch):
     """A window fills a column of the sample in steps of 16 bytes. NumPy 2.4.6 negates only some of them in place."""
