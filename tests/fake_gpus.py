@@ -182,8 +182,10 @@ class FakePoints:
     """The program that fills windows of points."""
 
     def __init__(self, x, y, metric, p):
-        self._costs = gmatch.PointCosts(np.ones_like(x), np.ones_like(y), metric=metric, p=p)
-        vars(self._costs).update(x=x, y=y)  # of "cosine" points have the length 1 already, and centroids any length
+        of_ones = gmatch.PointCosts(np.ones_like(x), np.ones_like(y), metric=metric, p=p)
+        self._costs = of_ones.with_points(
+            x, y
+        )  # of "cosine" points have the length 1 already, and centroids any length
 
     def costs(self, rows):
         numbers = np.arange(self._costs.shape[0])[rows]

@@ -3,6 +3,7 @@
 import dataclasses
 import gc
 import math
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -289,6 +290,28 @@ def test_costs_that_a_gpu_fills_are_the_hosts_to_the_bit(metric):
             np.testing.assert_allclose(found, wanted, rtol=2.0**-48)
         else:
             assert (found == wanted).all()
+
+
+@pytest.mark.skipif(not GPU, reason="reads points on a GPU")
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("dtype", ["?", "i2", "f2", "f4", "f8"])
+def test_points_of_a_gpu_are_read_there(metric, dtype):
+    cupy, rng = cuda.cupy(), np.random.default_rng(METRICS.index(metric))
+    x, y = (rng.integers(-9, 9, (300, 20)).astype(dtype) for _ in range(2))
+    x[:, 0] = y[:, 0] = 1
+    more = dict(metric=metric, p=3.5 if metric == "minkowski" else None)
+    costs, there = PointCosts(x, y, **more), PointCosts(cupy.asarray(x), cupy.asarray(y, order="F"), **more)
+    assert there.lies_on == "gpu" and not vars(there).keys() & {"x", "y"}
+    found = gmatch.lap(there)
+    assert type(found.col_ind) is cupy.ndarray and not vars(there).keys() & {"x", "y"}
+    assert (there.lowest, there.highest, there.whole) == (costs.lowest, costs.highest, costs.whole)
+    assert (there.x == costs.x).all() and (there.y == costs.y).all()
+    assert gmatch.verify(costs, gmatch.lap(costs)).cost == pytest.approx(found.cost, rel=1e-12)
+    assert gmatch.verify(there, found).cost == found.cost
+    if dtype.startswith("f"):
+        x[200, 7] = np.nan
+        with pytest.raises(InvalidInput, match=re.escape("x[200, 7] is nan")):
+            PointCosts(cupy.asarray(x), cupy.asarray(y))
 
 
 # With 400 coordinates factors are half floats.

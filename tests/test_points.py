@@ -616,6 +616,30 @@ def test_points_are_frozen_and_say_what_they_are():
         del costs.x
 
 
+@pytest.mark.parametrize("dtype", ["?", "i1", "u8", "f2", "f4", ">f4", ">f8"])
+@pytest.mark.parametrize("metric", ["sqeuclidean", "dot", "cosine"])
+def test_points_of_all_types_are_float64_when_they_are_read(dtype, metric):
+    rng = np.random.default_rng(3)
+    x, y = (rng.integers(0 if dtype in "?u8" else -128, 127, (60, 9)).astype(dtype) for _ in range(2))
+    x[0], y[:, 1] = x.min(), 1
+    x[:, 0] = y[:, 0] = 1
+    wide = PointCosts(x.astype(np.float64), y.astype(np.float64), metric=metric)
+    costs = PointCosts(x, np.asfortranarray(y), metric=metric)
+    assert costs.x.dtype == costs.y.dtype == np.float64
+    assert (costs.x == wide.x).all() and (costs.y == wide.y).all()
+    assert (costs.lowest, costs.highest, costs.whole) == (wide.lowest, wide.highest, wide.whole)
+    assert gmatch.verify(costs, gmatch.lap(costs)).cost == gmatch.lap(wide).cost
+
+
+def test_points_are_not_copied_before_they_are_read():
+    x = np.ones((30, 20), np.float32)
+    costs = PointCosts(x, x[::-1])
+    assert np.shares_memory(costs.given[0], x) and costs.given[1].dtype == np.float32 and "x" not in vars(costs)
+    assert np.shares_memory(costs.turned().given[1], x)
+    wide = np.ones((30, 20))
+    assert np.shares_memory(PointCosts(wide, wide).x, wide)
+
+
 def test_two_clouds_are_no_batch():
     x, y = np.random.default_rng(0).random((2, 40, 2))
     with pytest.warns(UserWarning, match="PointCosts"):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import _native
+from ..arrays import device_of
 from ..programs.catalogue import COORDINATES, POINT_COSTS, POINT_PASSES
 from ..programs.entry_points import GRID_BLOCK_SIZE, cupy, entry_point, resident_blocks
 from ..programs.launch import Words
@@ -27,29 +28,33 @@ class PointsOnGPU:
 
     Parameters
     ----------
-    x, y : float64 arrays of the host, shapes (n, d) and (m, d)
+    x, y : arrays of floats, shapes (n, d) and (m, d), of the host or of a GPU
     metric : str
     p : float or None
     """
 
     def __init__(self, x: Any, y: Any, metric: str, p: float | None) -> None:
-        self._host = x, y
+        self._given = x, y
         self._metric, self._p = metric, p or 0.0
         self._device = cupy.cuda.Device()
 
     @cached_property
     def _x(self) -> Any:
-        return cupy.asarray(self._host[0])
+        return _here(self._given[0])
+
+    @cached_property
+    def _y(self) -> Any:
+        return _here(self._given[1])
 
     @cached_property
     def _turned(self) -> Any:
         """The coordinates of y one after the other."""
-        return cupy.asarray(np.ascontiguousarray(self._host[1].T))
+        return cupy.ascontiguousarray(self._y.T)
 
     def costs(self, rows: Any) -> Any:
         """What some x cost with all y: float64, as `PointCosts.of_pairs` says. `rows` is a slice, or numbers."""
         x = self._x[rows] if isinstance(rows, slice) else self._x[cupy.asarray(rows)]
-        made = cupy.empty((len(x), len(self._host[1])), np.float64)
+        made = cupy.empty((len(x), len(self._given[1])), np.float64)
         kernel = entry_point(POINT_COSTS, "point_costs_grid", self._device.id, metric=self._metric)
         words = Words(0)
         window = POINT_WINDOW.pack(
@@ -62,7 +67,7 @@ class PointsOnGPU:
 
     def bounds(self, centre: Any, asked: tuple[bool, float | None, float]) -> BoundPasses:
         """The passes over pairs by bounds, for any number of coordinates: see `BoundPasses`."""
-        return BoundPasses((self._x, cupy.asarray(self._host[1])), centre, (self._metric, self._p), asked)
+        return BoundPasses((self._x, self._y), centre, (self._metric, self._p), asked)
 
     def passes(self, rows: slice, maximize: bool, limit: float | None) -> PointPasses:
         """Passes over the pairs of some x and all y, if there are few coordinates."""
@@ -72,9 +77,9 @@ class PointsOnGPU:
     @cached_property
     def _filled_up(self) -> tuple[Any, Any, Any]:
         """Points of a number of coordinates that there is a program for, and the boxes of the columns."""
-        coordinates = next(size for size in DIMENSIONS if size >= self._host[0].shape[1])
-        x, y = (_with_zeros(points, coordinates) for points in self._host)
-        x, y = cupy.asarray(x), cupy.asarray(np.ascontiguousarray(y.T))
+        coordinates = next(size for size in DIMENSIONS if size >= self._given[0].shape[1])
+        x, y = (_with_zeros(_here(points), coordinates) for points in self._given)
+        y = cupy.ascontiguousarray(y.T)
         boxes = cupy.empty(2 * coordinates * _tiles_and_bundles(y.shape[1]), np.float64)
         passes = PointPasses((x, y, boxes), (self._metric, self._p), False, None)
         passes.find_boxes()
@@ -87,10 +92,17 @@ def _tiles_and_bundles(columns: int) -> int:
     return tiles + -(-tiles // TILE)
 
 
+def _here(points: Any) -> Any:
+    """The points as a float64 array of the current GPU. A host would take longer than a GPU to widen them."""
+    if device_of(points) == "gpu" and points.device != cupy.cuda.Device():
+        points = points.get()
+    return cupy.asarray(points).astype(np.float64, copy=False)
+
+
 def _with_zeros(points: Any, coordinates: int) -> Any:
     if points.shape[1] == coordinates:
         return points
-    filled = np.zeros((len(points), coordinates))
+    filled = cupy.zeros((len(points), coordinates))
     filled[:, : points.shape[1]] = points
     return filled
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _native
+from ..arrays import to_host
 from .cpu import reading_threads, steps_by_name
 from .protocol import Vectors
 
@@ -75,7 +76,8 @@ def bounds_of(points: PointCosts) -> Any:
 
 def middle(x: Any, y: Any) -> Any:
     """The median point. Errors of bounds grow with squared distances from it, and a few far points do not move it."""
-    return np.median(np.concatenate([cloud[:: 1 + len(cloud) // MIDDLE] for cloud in (x, y)]), axis=0)
+    some = [to_host(cloud[:: 1 + len(cloud) // MIDDLE]) for cloud in (x, y)]
+    return np.median(np.concatenate(some).astype(np.float64), axis=0)
 
 
 def _in_panels(y: Any) -> Any:

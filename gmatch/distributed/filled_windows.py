@@ -17,7 +17,7 @@ ROWS_OF_A_PASS = 1 << 15
 
 def has_few_coordinates(points: Any) -> bool:
     """Whether there are programs that compute what pairs of such points cost in a pass."""
-    return int(points.x.shape[1]) <= point_costs.DIMENSIONS[-1]
+    return points.coordinates <= point_costs.DIMENSIONS[-1]
 
 
 def slices_of_passes(rows: int) -> Iterator[slice]:
@@ -41,7 +41,7 @@ class FilledWindows(GpuWindows):
         super().__init__(points.shape, 8)
         self._room = 0  # no pass over pairs reads windows, so none stays
         self.of = points
-        self.points = self.on_gpu(points.x, points.y)
+        self.points = self.on_gpu(*points.given)
         self.by_pairs = has_few_coordinates(points)
 
     def on_gpu(self, x: Any, y: Any) -> Any:

@@ -326,7 +326,7 @@ class GpuWindowPart(MatrixPart):
         self.coarse = Coarse.of(windows.of, assigned_on_gpu)
         if self.coarse is None:
             return None
-        to_rows = windows.on_gpu(windows.of.y, self.coarse.points.x)
+        to_rows = windows.on_gpu(windows.of.given[1], self.coarse.points.x)
         return to_host(self._least_of(to_rows, slice(0, self.shape[1]), self.here(self.coarse.u)))
 
     def reduced(self, v: Any) -> Any:
@@ -366,7 +366,7 @@ class GpuWindowPart(MatrixPart):
         points = windows.of
         x, y = (centroids_of(cloud[order_of_tree(cloud, FOUR)], FOUR) for cloud in (points.x, points.y))
         u = self.here(assigned_on_gpu(points.with_points(x, y))[0])
-        bounds, shape = bounds_of(windows, self.block, (points.y, x)), (self.shape[1], len(x))
+        bounds, shape = bounds_of(windows, self.block, (points.given[1], x)), (self.shape[1], len(x))
         numbers = self.here(np.arange(shape[0], dtype=np.int32))
         picks = bounds.price(numbers, u, Depth(0, 1.0), 1)
         return to_host(self.lists.least_of_rows((picks.places, picks.costs), u, shape))
@@ -482,7 +482,7 @@ class GpuWindowPart(MatrixPart):
 def bounds_of(windows: FilledWindows, block: Any, clouds: Any = None) -> Any:
     """Passes over the pairs of points of a problem by bounds, or over the pairs of other clouds."""
     points = windows.of
-    centre = middle(points.x, points.y) if points.metric in SQUARES else np.zeros(points.x.shape[1])
+    centre = middle(*points.given) if points.metric in SQUARES else np.zeros(points.coordinates)
     asked = block.maximize, block.limit, max(-points.lowest, points.highest)
     return (windows.points if clouds is None else windows.on_gpu(*clouds)).bounds(centre, asked)
 

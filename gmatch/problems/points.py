@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..arrays import MAX_VERTICES, Device, as_dense_array, device_of, to_host, truth_of
+from ..arrays import MAX_VERTICES, Device, as_dense_array, beside, device_of, namespace, to_host, truth_of
 from ..errors import InvalidInput
 from ..foreign import EXACT_IN_FLOAT64
 from .dense import DenseCosts
@@ -30,6 +31,8 @@ MOST_MATRIX = 1 << 31
 BLOCK = 1 << 20
 # Whole costs whose sums stay whole numbers in float64.
 MOST_WHOLE = 2.0**45
+WITH_ROOTS = "euclidean", "minkowski"
+Box = tuple[Any, Any]
 TWO_CLOUDS = (
     "a sequence of two arrays is a batch of two cost matrices; if these are points, one in each row, use "
     "gmatch.lap(gmatch.PointCosts(x, y)); if they are costs, gmatch.CostBatch([x, y]) says so"
@@ -71,9 +74,12 @@ class PointCosts(Frozen, Ranged):
 
     Attributes
     ----------
+    given : (array, array)
+        The points as they are read: in C order, and where they were given. Floats have the type that they were given
+        in. Other numbers, and points of ``"cosine"``, which are divided by their lengths, are float64. Copies, or the
+        arrays given: do not change them.
     x, y : float64 arrays, C order
-        The points on the host; of ``"cosine"`` divided by their lengths. Copies, or the arrays given: do not change
-        them.
+        These points on the host. They are made when they are first asked for.
     lies_on : {"cpu", "gpu"}
         Where the points were given. `lap` solves them there, unless `device` says otherwise, and its result lies there.
     metric : str
@@ -116,8 +122,7 @@ class PointCosts(Frozen, Ranged):
     [1, 0]
     """
 
-    x: Any
-    y: Any
+    given: tuple[Any, Any]
     lies_on: Device
     metric: str
     p: float | None
@@ -153,15 +158,12 @@ class PointCosts(Frozen, Ranged):
                 f"x and y must both lie on the host, or both on a GPU; got x on the {lies_on} and y on the "
                 f"{device_of(y)}; move one of them"
             )
-        x, y = _points_of(x, "x"), _points_of(y, "y")
+        (x, x_is_whole, box_of_x), (y, y_is_whole, box_of_y) = _read(x, "x", metric), _read(y, "y", metric)
         if x.shape[1] != y.shape[1]:
             raise InvalidInput(f"x and y must have the same coordinates; got shapes {x.shape} and {y.shape}")
         if len(x) + len(y) > MAX_VERTICES:
             raise InvalidInput(f"x and y must be at most {MAX_VERTICES} points; got {len(x)} and {len(y)}")
-        whole = metric not in ("euclidean", "minkowski", "cosine") and _are_whole(x) and _are_whole(y)
-        if metric == "cosine":
-            x, y = _of_length_one(x, "x"), _of_length_one(y, "y")
-        lowest, highest = _range_of(x, y, metric, p)
+        lowest, highest = _range_of(box_of_x, box_of_y, metric, p)
         try:
             refuse_overflow(lowest, highest, self.dtype, min(len(x), len(y)))
         except InvalidInput:
@@ -173,27 +175,36 @@ class PointCosts(Frozen, Ranged):
         if maximize:
             lowest, highest = -highest, -lowest
         vars(self).update(
-            x=x, y=y, lies_on=lies_on, metric=metric, p=p, shape=(len(x), len(y)), maximize=maximize,
+            given=(x, y), lies_on=lies_on, metric=metric, p=p, shape=(len(x), len(y)), maximize=maximize,
             cost_limit=cost_limit, limit=cost_limit if cost_limit is None or not maximize else -cost_limit,
-            lowest=lowest, highest=highest, whole=whole and max(-lowest, highest) < MOST_WHOLE,
+            lowest=lowest, highest=highest,
+            whole=x_is_whole and y_is_whole and max(-lowest, highest) < MOST_WHOLE,
         )  # fmt: skip
+
+    @cached_property
+    def x(self) -> Any:
+        return _as_float64(self.given[0])
+
+    @cached_property
+    def y(self) -> Any:
+        return _as_float64(self.given[1])
 
     def __repr__(self) -> str:
         rows, columns = self.shape
         wanted = "most" if self.maximize else "least"
         limit = "" if self.cost_limit is None else f", limit {self.cost_limit}"
         p = "" if self.p is None else f" of p = {self.p}"
-        return f"<PointCosts of {rows} and {columns} points in {self.x.shape[1]}-D, {self.metric}{p}, {wanted}{limit}>"
+        return f"<PointCosts of {rows} and {columns} points in {self.coordinates}-D, {self.metric}{p}, {wanted}{limit}>"
 
     def suit_trees(self) -> bool:
         """Whether the cheapest assignment is found without the matrix."""
-        if self.x.shape[1] > MOST_COORDINATES:
+        if self.coordinates > MOST_COORDINATES:
             return False
         if self.p is None:
             return True
         # A sum of powers below 2**-960 has lost digits, see Minkowski in csrc/points/metrics.hpp. Its root must be
         # below the rounding of the largest distance, 2**-50 of it.
-        lost, largest = self.x.shape[1] * 2.0 ** (-960 / self.p), max(-self.lowest, self.highest)
+        lost, largest = self.coordinates * 2.0 ** (-960 / self.p), max(-self.lowest, self.highest)
         return lost <= largest * 2.0**-50 and largest <= MOST_SQUARED
 
     def for_trees(self) -> PointCosts:
@@ -203,11 +214,14 @@ class PointCosts(Frozen, Ranged):
         """
         if not self.maximize:
             return self
-        x, metric = self.x, MAXIMIZED[self.metric]
-        other = object.__new__(PointCosts)
-        x = -x if self.metric in ("dot", "cosine") else x
-        vars(other).update(vars(self), x=x, metric=metric, maximize=False, cost_limit=None)
+        other = self.with_points(-self.x, self.y) if self.metric in ("dot", "cosine") else self.with_points(*self.given)
+        vars(other).update(metric=MAXIMIZED[self.metric], maximize=False, cost_limit=None)
         return other
+
+    @property
+    def coordinates(self) -> int:
+        """How many coordinates a point has."""
+        return int(self.given[0].shape[1])
 
     @property
     def unit(self) -> float:
@@ -216,22 +230,18 @@ class PointCosts(Frozen, Ranged):
 
     def turned(self) -> PointCosts:
         """With x and y in each other's place; views."""
-        other = object.__new__(PointCosts)
-        vars(other).update(vars(self), x=self.y, y=self.x, shape=self.shape[::-1])
-        return other
+        return self.with_points(*self.given[::-1])
 
     def with_points(self, x: Any, y: Any) -> PointCosts:
         """Other points with this metric, none of them farther out."""
         other = object.__new__(PointCosts)
-        vars(other).update(vars(self), x=x, y=y, shape=(len(x), len(y)))
+        made = {name: value for name, value in vars(self).items() if name not in ("x", "y")}
+        vars(other).update(made, given=(x, y), shape=(len(x), len(y)))
         return other
 
     def some(self, rows: Any, columns: Any) -> PointCosts:
         """Some of the points, by their numbers; copies."""
-        other = object.__new__(PointCosts)
-        x, y = self.x[rows], self.y[columns]
-        vars(other).update(vars(self), x=x, y=y, shape=(len(x), len(y)))
-        return other
+        return self.with_points(self.x[rows], self.y[columns])
 
     def may_pair(self, rows: Any, columns: Any) -> Any:
         """Which pairs are not forbidden: all."""
@@ -331,6 +341,15 @@ def _metric_of(metric: Any, p: Any) -> tuple[str, float | None]:
     return (NAMES_OF_P[p], None) if p in NAMES_OF_P else (metric, p)
 
 
+def _read(array: Any, name: str, metric: str) -> tuple[Any, bool, Box | None]:
+    """The points as a problem keeps them, whether their costs are whole numbers, and the box that they fill."""
+    with beside(array):
+        points = _points_of(array, name)
+        if metric == "cosine":
+            return _of_length_one(points, name), False, None
+        return points, metric not in WITH_ROOTS and _are_whole(points), _box_of(points)
+
+
 def _points_of(array: Any, name: str) -> Any:
     """The points as a float64 array of the host in C order that holds exactly what was given; itself if it is one."""
     if array.ndim != 2 or array.shape[1] == 0:
@@ -346,9 +365,11 @@ def _points_of(array: Any, name: str) -> Any:
             f"{name} must hold integers of magnitude at most 2**53, which float64 holds exactly; got {array.min()} to "
             f"{array.max()}; subtract a common offset from x and y, or use {name}.astype(np.float64)"
         )
-    points = np.ascontiguousarray(to_host(array), np.float64)
-    for some in blocks_of(points.shape, "cpu"):
-        is_finite = np.isfinite(points[some])
+    dtype = array.dtype.newbyteorder("=") if array.dtype.kind == "f" else np.dtype(np.float64)
+    xp = namespace(array)
+    points = xp.ascontiguousarray(array, dtype)
+    for some in blocks_of(points.shape, device_of(points)):
+        is_finite = xp.isfinite(points[some])
         if not is_finite.all():
             row, column = (int(numbers[0]) for numbers in (~is_finite).nonzero())
             place = some.start + row, column
@@ -356,37 +377,54 @@ def _points_of(array: Any, name: str) -> Any:
     return points
 
 
+def _as_float64(points: Any) -> Any:
+    return np.ascontiguousarray(to_host(points), np.float64)
+
+
 def _are_whole(points: Any) -> bool:
     """Whether all coordinates are whole numbers. The first points mostly say that they are not."""
-    return all(bool((points[some] == np.rint(points[some])).all()) for some in blocks_of(points.shape, "cpu"))
+    xp = namespace(points)
+    return all(
+        bool((points[some] == xp.rint(points[some])).all()) for some in blocks_of(points.shape, device_of(points))
+    )
 
 
 def _of_length_one(points: Any, name: str) -> Any:
-    squares = np.zeros(len(points))
+    xp, points = namespace(points), points.astype(np.float64, copy=False)
+    squares = xp.zeros(len(points))
     with np.errstate(over="ignore"):
         for k in range(points.shape[1]):
             squares += points[:, k] * points[:, k]
     # A denormal sum has too few digits, and an infinite one none.
-    wrong = (~((squares >= np.finfo(np.float64).tiny) & (squares < np.inf))).nonzero()[0]
+    wrong = to_host((~((squares >= np.finfo(np.float64).tiny) & (squares < np.inf))).nonzero()[0])
     if len(wrong):
         raise InvalidInput(
             f"metric 'cosine' needs points whose squared length is a normal float64; {name}[{int(wrong[0])}] has "
             f"{squares[wrong[0]]}"
         )
-    return points / np.sqrt(squares)[:, None]
+    return points / xp.sqrt(squares)[:, None]
 
 
-def _range_of(x: Any, y: Any, metric: str, p: float | None) -> tuple[float, float]:
+def _box_of(points: Any) -> Box | None:
+    """The least and the largest of each coordinate, on the host; None without points."""
+    if not len(points):
+        return None
+    least, largest = (to_host(ends).astype(np.float64) for ends in (points.min(axis=0), points.max(axis=0)))
+    return least, largest
+
+
+def _range_of(x: Box | None, y: Box | None, metric: str, p: float | None) -> tuple[float, float]:
     """Bounds of what a pair costs, from the boxes of both clouds."""
     if metric == "cosine":
         return -1.0, 3.0  # with room for rounding
-    if not len(x) or not len(y):
+    if x is None or y is None:
         return 0.0, 0.0
     with np.errstate(over="ignore"):
         if metric == "dot":
-            most = float((abs(x).max(axis=0) * abs(y).max(axis=0)).sum())
+            of_x, of_y = (np.maximum(-least, largest) for least, largest in (x, y))
+            most = float((of_x * of_y).sum())
             return -most, most
-        widths = np.maximum(x.max(axis=0) - y.min(axis=0), y.max(axis=0) - x.min(axis=0))
+        widths = np.maximum(x[1] - y[0], y[1] - x[0])
         if metric in ("cityblock", "chebyshev"):
             return 0.0, float(widths.sum() if metric == "cityblock" else widths.max())
         # Squares and powers must not overflow, even if a root is drawn of their sum.
