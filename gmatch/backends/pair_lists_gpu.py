@@ -22,9 +22,6 @@ MOST_SHARES = 2048
 LISTS = "merge_pairs_grid", "make_rows_grid"
 OF_POINTS = "count_unknown_grid", "least_of_lists_grid", "place_pairs_grid", "turn_pairs_grid", "copy_rows_grid"
 LONG = ("make_long_rows_grid",)
-# A merged list is copied if it leaves more than 1/PART_WASTED of its memory unused. Rows and columns both pick a third
-# of the pairs. Late rounds add few pairs, and a copy would then save little.
-PART_WASTED = 8
 INFINITE = 0x7FF << 52  # `order_of` of inf
 
 
@@ -47,13 +44,7 @@ def merged(first: Places, second: Places) -> Places:
         np.int64(len(others)), places, _or_null(of_places), fresh, counts, number,
     )  # fmt: skip
     length = int(number.item())
-    return _beginning(places, length), None if of_places is None else _beginning(of_places, length)
-
-
-def _beginning(array: Any, length: int) -> Any:
-    """The first entries of a vector: a copy if more than 1/PART_WASTED of its memory would stay unused."""
-    wasted = len(array) - length
-    return cuda.beginning(array, length) if wasted * PART_WASTED > len(array) else array[:length]
+    return places[:length], None if of_places is None else of_places[:length]
 
 
 def _or_null(array: Any) -> Any:
@@ -106,13 +97,14 @@ def listed(lists: tuple[Any, Any], most: int, first_row: int, columns: int) -> A
     """Places, increasing, from the sizes of lists of columns, one for each row, and the lists, each with room for
     `most` columns."""
     sizes, numbers = lists
-    places, number = cupy.empty(int(to_host(sizes).sum()), np.int64), cupy.zeros(1, np.int64)
+    places, number = cupy.empty(len(numbers), np.int64), cupy.zeros(1, np.int64)
     _run(
         OF_POINTS, "place_pairs_grid", sizes, numbers, np.int64(len(sizes)), np.int64(most), np.int64(first_row),
         np.int64(columns), places, number,
     )  # fmt: skip
-    places.sort()
-    return places
+    found = cuda.beginning(places, int(number.item()))
+    found.sort()
+    return found
 
 
 def turned(keys: Any, first_row: int, shape: tuple[int, int]) -> Any:
