@@ -101,7 +101,7 @@ def take_first_of_bits(bits: Any, may_leave: Any, row_match: Any, columns_first:
 def has_negative_within(costs: Any, stored: str, maximize: bool, limit: int | float | None, bound: float) -> bool: ...
 def settle_ties(
     costs: Any, stored: str, maximize: bool, limit: int | float | None, row_match: Any, col_match: Any, u: Any, v: Any,
-    must_be_used: Any, columns_first: bool,
+    must_be_used: Any, columns_first: bool, threads: int,
 ) -> int: ...  # fmt: skip
 def assign_jv(
     costs: Any,
@@ -197,12 +197,12 @@ def assign_bottleneck(
 class RankedIntegers:
     """The cheapest assignments in order, of costs in int64: see csrc/serial/ranked_assignments.hpp."""
 
-    def __init__(self, offsets: Any, columns: Any, slacks: Any, leave: Any, row_match: Any) -> None: ...
+    def __init__(self, offsets: Any, columns: Any, slacks: Any, leave: Any, row_match: Any, threads: int) -> None: ...
 
 class RankedFloats:
     """The same, of costs in float64."""
 
-    def __init__(self, offsets: Any, columns: Any, slacks: Any, leave: Any, row_match: Any) -> None: ...
+    def __init__(self, offsets: Any, columns: Any, slacks: Any, leave: Any, row_match: Any, threads: int) -> None: ...
 
 def rank(
     rankings: list[Any], row_matches: list[Any], us: list[Any], vs: list[Any], gaps: Any, threads: int

@@ -304,6 +304,16 @@ def test_threads_bid_at_once(name: str, threads: int) -> None:
         assert stats["start_size"] > 0.98 * len(cost)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_threads_reduce_columns(dtype: str) -> None:
+    """Costs of few values are searched in the matrix. Threads find the minima of columns, and who has them first."""
+    cost = np.random.default_rng(0).integers(0, 5, (2501, 2501)).astype(dtype)
+    alone, *shared = (gmatch.lap(cost, threads=threads, certify=True) for threads in (1, 2, 3))
+    for found in shared:
+        assert found.stats["trace"][-1] == "search_matrix"
+        assert (found.row_match == alone.row_match).all()
+
+
 def test_epsilon_suits_the_costs() -> None:
     """For near ties, the few rows that lose most do not make epsilon large. For points of clusters epsilon grows."""
     near_ties = RNG.integers(1, 5, (1100, 1100)) + 1e-9 * RNG.random((1100, 1100))

@@ -45,6 +45,21 @@ def forms(cost: np.ndarray, maximize: bool) -> list[Any]:
     return [cost, np.asfortranarray(cost), sparse.tocsr(), sparse.tocsc()]
 
 
+@pytest.mark.parametrize("shape", [(60, 60), (40, 70), (70, 40)])
+def test_threads_list_the_pairs(shape: tuple[int, int]) -> None:
+    """The assignments and their order depend neither on the threads nor on how the pairs are given."""
+    for cost in (np.random.default_rng(0).integers(0, 9, shape), np.random.default_rng(1).random(shape, np.float32)):
+        for maximize in (False, True):
+            first, *others = (
+                gmatch.k_best(form, 30, maximize=maximize, threads=threads, certify=True)
+                for form in forms(cost, maximize)
+                for threads in (1, 4)
+            )
+            for found in others:
+                assert [one.cost for one in found] == pytest.approx([one.cost for one in first], rel=1e-12)
+            assert (others[0].row_match == first.row_match).all()
+
+
 @pytest.mark.parametrize("limited", [False, True])
 @pytest.mark.parametrize("maximize", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES)

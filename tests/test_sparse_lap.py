@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,9 @@ from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 import gmatch
 from gmatch import InvalidInput, SparseCosts
 from gmatch.arrays import mover_to
+from gmatch.backends import cpu
+from gmatch.backends.protocol import AssignmentStart, Start
+from gmatch.methods import SparseJV
 
 FORMATS = ("csr", "csc", "coo", "lil", "dok")
 METHODS = {"cpu": ("jv", "tree", "tree-nearest", "auto"), "gpu": ("tree", "tree-nearest", "auto")}
@@ -216,6 +220,38 @@ def test_threads_share_an_auction(dtype: str) -> None:
             assert (found.size, found.status) == (alone.size, alone.status)
             assert found.cost == pytest.approx(alone.cost, rel=1e-6 if dtype == "float32" else 1e-12)
             assert found.stats["threads"] > 1 or found.status == "partial"
+
+
+def whole_numbers(most: int, rng: np.random.Generator, rows: Any, columns: Any) -> Any:
+    return rng.integers(1, most + 1, len(rows))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
+def test_threads_share_sweeps(dtype: str) -> None:
+    """Columns may stay free, so that no auction is held. There are enough rows for 2 to 8 threads."""
+    for n, most, more in ((1200, 3, 10), (1500, 1000, 100), (3000, 10**6, 10), (3000, 1000, 0)):
+        values = partial(whole_numbers, most)
+        matrix, others = (planted(n, 6, values, seed).astype(dtype) for seed in (0, 1))
+        limit = None if more else most // 2
+        costs = sp.hstack([matrix, others[:, :more]]).tocsr()
+        alone, *shared = (solve(costs, "cpu", method="jv", threads=threads, cost_limit=limit) for threads in (1, 2, 8))
+        for found in shared:
+            assert found.stats["threads"] > 1
+            total, expected = (float(one.cost) + (n - one.size) * (limit or 0) for one in (found, alone))
+            assert total == pytest.approx(expected, rel=1e-6 if dtype == "float32" else 1e-12)
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_column_without_pairs_ends_the_search(threads: int) -> None:
+    """Not all rows of a square problem can be matched, so that no search is needed to say so."""
+    matrix = planted(2000, 6, lambda rng, rows, columns: rng.random(len(rows)))[:, 1:]
+    costs = SparseCosts(sp.hstack([matrix, sp.csr_array((2000, 1))]).tocsr())
+    vectors = cpu.assign_sparse(costs, SparseJV(), Start(AssignmentStart.REDUCE), threads)
+    assert vectors.counters["size"] == vectors.counters["rows_scanned"] == 0
+    assert (vectors.row_match == -1).all()
+    assert (vectors.col_match == -1).all()
+    with pytest.raises(gmatch.Infeasible):
+        gmatch.lap(costs, threads=threads)
 
 
 def test_a_chain_of_near_pairs_needs_a_larger_epsilon() -> None:

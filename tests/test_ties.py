@@ -225,10 +225,15 @@ def test_forbidden_pairs_among_many_ties_are_no_cause_for_warnings(device: str) 
 
 
 def settled(cost: np.ndarray, row_match: Any, u: Any, v: Any) -> list[int]:
+    """The same pairs on one thread and on three."""
     costs = gmatch.DenseCosts(cost)
-    row_match, col_match = np.array(row_match, np.int32), np.empty(cost.shape[1], np.int32)
-    ties.settle_ties(costs, Solution(len(row_match), row_match, col_match, u, v, {}), columns_first=False)
-    return row_match.tolist()
+    found = []
+    for threads in (1, 3):
+        mates, col_match = np.array(row_match, np.int32), np.empty(cost.shape[1], np.int32)
+        ties.settle_ties(costs, Solution(len(mates), mates, col_match, u, v, {}), columns_first=False, threads=threads)
+        found.append(mates.tolist())
+    assert found[0] == found[1]
+    return found[0]
 
 
 @pytest.mark.parametrize("in_python", [False, True])
@@ -360,9 +365,9 @@ def test_components_are_settled_apart() -> None:
 def test_more_near_pairs_than_are_listed_are_settled_in_python() -> None:
     costs = gmatch.DenseCosts(np.full((2100, 2100), 0.5))
     mates = np.arange(2100, dtype=np.int32)
-    for lost, with_choice in ((0, 2100), (2**-52, None)):
+    for lost, with_choice, threads in ((0, 2100, 1), (2**-52, None, 1), (2**-52, None, 2)):
         solution = Solution(2100, mates.copy(), mates.copy(), np.full(2100, 0.5 - lost), np.zeros(2100), {})
-        assert cpu.settle_ties(costs, solution.vectors, None, columns_first=False) == with_choice
+        assert cpu.settle_ties(costs, solution.vectors, None, False, threads) == with_choice
         assert (solution.row_match == mates).all()
 
 

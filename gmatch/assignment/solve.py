@@ -79,7 +79,8 @@ def _optimum(costs: Costs, plan: Plan, start: Start, columns_first: bool) -> Sol
     if plan.deterministic:
         now = perf_counter_ns()
         complete = solution.size == len(solution.row_match)
-        solution.counters["rows_with_choice"] = settle_ties(problem, of_problem, columns_first) if complete else 0
+        with_choice = settle_ties(problem, of_problem, columns_first, plan.threads) if complete else 0
+        solution.counters["rows_with_choice"] = with_choice
         solution.counters["ties_ns"] = perf_counter_ns() - now
         solution = solution._replace(entries=None)  # the pairs may be others now
     return solution

@@ -43,14 +43,16 @@ MANY_PAIRS, LARGE_SHARE = 1 << 16, 1 / 8
 WORD, BYTE = 64, 8
 
 
-def settle_ties(costs: DenseCosts | SparseCosts, solution: Solution, columns_first: bool) -> int:
+def settle_ties(
+    costs: DenseCosts | SparseCosts, solution: Solution, columns_first: bool, threads: int | None = 1
+) -> int:
     """Changes the pairs of an optimal solution to the assignment that the rule names. The duals stay.
 
     `columns_first` says that the columns are the rows of the matrix as given. Ways out are columns behind all others,
     so a row takes its way out last. Returns how many rows had a choice.
     """
     if isinstance(costs, DenseCosts) and costs.device == "cpu":
-        settled = cpu.settle_ties(costs, solution.vectors, solution.must_be_used, columns_first)
+        settled = cpu.settle_ties(costs, solution.vectors, solution.must_be_used, columns_first, threads)
         if settled is not None:
             return settled
     choice = tight_pairs(costs, solution, _most_to_list(costs))

@@ -47,6 +47,9 @@ MATCHED_PER_THREAD, FEWEST_THREADS, MANY_ENTRIES = 1 << 18, 4, 1 << 25
 # Entries of a batch for each thread; csrc/bindings/small_batches.cpp has the number for small problems. See
 # benchmarks/log/small_calls.md, "Batches in one call of the extension". Other numbers were not measured.
 BATCH_ENTRIES_PER_THREAD = 1 << 16
+# The same of sparse costs: benchmarks/log/sparse.md, "Threads share sweeps". Two threads take 1.2 times as long as one
+# for 2^17 entries, and 0.87 times for 2^20.
+BID_FOR_PER_THREAD, MANY_BID_FOR = 1 << 15, 1 << 20
 CORE_STEPS = tuple(numbers_of("CoreStep"))
 TIER_OUTCOMES = tuple(numbers_of("TierOutcome"))
 
@@ -56,10 +59,12 @@ def reading_threads(threads: int | None, costs: int) -> int:
     return thread_count(threads, costs // COSTS_PER_THREAD)
 
 
-def threads_of_graph(threads: int | None, entries: int) -> int:
-    """The threads of a search in a graph."""
-    most = thread_count(threads, entries // MATCHED_PER_THREAD)
-    return most if threads is not None or most >= FEWEST_THREADS or entries >= MANY_ENTRIES else 1
+def threads_of_graph(
+    threads: int | None, entries: int, per_thread: int = MATCHED_PER_THREAD, many: int = MANY_ENTRIES
+) -> int:
+    """The threads of a search in a graph, or in sparse costs."""
+    most = thread_count(threads, entries // per_thread)
+    return most if threads is not None or most >= FEWEST_THREADS or entries >= many else 1
 
 
 def match(graph: BipartiteGraph, method: Method, start: int, row_match: Any, threads: int | None) -> Matched:
@@ -204,13 +209,16 @@ def has_negative_within(costs: DenseCosts, bound: float) -> bool:
     return found
 
 
-def settle_ties(costs: DenseCosts, vectors: Vectors, must_be_used: Any, columns_first: bool) -> int | None:
+def settle_ties(
+    costs: DenseCosts, vectors: Vectors, must_be_used: Any, columns_first: bool, threads: int | None = 1
+) -> int | None:
     """Makes a cheapest assignment the one that the rule names (see assignment/ties.py), along tied pairs.
 
     Returns how many rows had a choice; None if the duals do not tell, or if too many pairs tie up to rounding. The
     pairs of the rows are a cheapest assignment even then; the pairs of the columns may be others.
     """
-    count: int = _native.settle_ties(*_arguments(costs), *vectors, must_be_used, columns_first)
+    team_size = reading_threads(threads, costs.array.size)
+    count: int = _native.settle_ties(*_arguments(costs), *vectors, must_be_used, columns_first, team_size)
     return None if count < 0 else count
 
 
@@ -360,9 +368,7 @@ def _assign_where_faster(costs: SparseCosts, method: SparseJV, start: Start, thr
 
 def _assign_sparse_jv(costs: SparseCosts, method: JV, start: Start, threads: int | None) -> Assigned:
     start = _for_serial_search(costs, start)
-    # One thread, unless more are asked for. With 2^20 rows 16 threads are no faster, and costs without a full matching
-    # take longer on several: benchmarks/log/sparse.md, "Threads hold the auction of sparse costs".
-    team_size = thread_count(threads, 1)
+    team_size = threads_of_graph(threads, len(costs.indices), BID_FOR_PER_THREAD, MANY_BID_FOR)
     vectors, has_duals = _vectors(costs, start), start.v is not None
     arrays = costs.indptr, costs.indices, costs.data, costs.maximize
     counters = dict(_native.assign_sparse_jv(*arrays, *vectors, has_duals, team_size))

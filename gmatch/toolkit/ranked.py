@@ -38,6 +38,8 @@ AT_ONCE = 1024
 # Mates to find for each thread: a mate takes 0.2 to 0.6 microseconds, and a thread 0.1 ms to start. Less work than that
 # runs on fewer threads.
 MATES_PER_THREAD = 1 << 12
+# Pairs to list for each thread: benchmarks/log/toolkit.md, "Pairs of a ranking on threads".
+PAIRS_PER_THREAD = 1 << 17
 # How many times as large as an ordinary cost the duals may be. Beside larger duals float64, which has 53 bits, holds
 # less than half of the digits of the cost, and the costs are refused.
 MOST_MAGNITUDES = 2.0**26
@@ -63,12 +65,13 @@ class _Problem:
         """Places row * columns + column of the pairs, increasing."""
         return _places(row_of_each_entry(self.indptr, len(self.indices)), self.indices, self.columns)
 
-    def ranking(self) -> Any:
+    def ranking(self, threads: int | None) -> Any:
         """What finds the next assignments."""
         whole = self.slacks.dtype == np.int64
         leave = np.maximum(-self.v, 0)
         kind = _native.RankedIntegers if whole else _native.RankedFloats
-        return kind(self.indptr, self.indices, self.slacks, leave, self.row_match)
+        team_size = thread_count(threads, len(self.indices) // PAIRS_PER_THREAD)
+        return kind(self.indptr, self.indices, self.slacks, leave, self.row_match, team_size)
 
 
 @dataclass
@@ -76,6 +79,7 @@ class Listing:
     """The cheapest assignments of a problem, as far as they are known."""
 
     problem: _Problem
+    threads: int | None = 1  # that list the pairs
     tables: list[tuple[Any, Any, Any]] = field(default_factory=list)  # mates and duals
     are_all: bool = False
     found: int = 0
@@ -83,7 +87,7 @@ class Listing:
     @cached_property
     def ranking(self) -> Any:
         """What finds the next ones."""
-        return self.problem.ranking()
+        return self.problem.ranking(self.threads)
 
     def result(self) -> KBest:
         costs = self.problem.costs
@@ -192,8 +196,8 @@ def k_best(
     if isinstance(cost, CostBatch):
         raise InvalidInput("k_best takes many problems as a sequence of matrices or one array; got a CostBatch")
     problems = [costs_of(one, maximize, cost_limit, forbid_nan).widened() for one in (cost if many else [cost])]
-    listings = [Listing(problem_of(costs.on("cpu"))) for costs in problems]
     check_threads(threads)
+    listings = [Listing(problem_of(costs.on("cpu")), threads) for costs in problems]
     extend(listings, [number] * len(listings), [None] * len(listings), threads)
     results = [listing.result() for listing in listings]
     if certify:
@@ -306,6 +310,8 @@ def number_of_assignments(k: Any) -> int:
 def problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
     """The pairs that may be made, and the best assignment."""
     turned = costs.shape[0] > costs.shape[1]
+    if isinstance(costs, DenseCosts) and costs.cost_limit is None and not costs.forbids:
+        return _problem_of_all_pairs(costs, turned)
     if costs.cost_limit is None:
         problem, (rows, columns, entries) = costs, allowed_pairs(costs, turned)
         best = _best_of(_by_rows(costs))
@@ -325,6 +331,22 @@ def problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
     return _Problem(
         costs, turned, indptr, indices, entries, len(v), row_match, u, v, slacks,
     )  # fmt: skip
+
+
+def _problem_of_all_pairs(costs: DenseCosts, turned: bool) -> _Problem:
+    """As `problem_of`, if no pair is forbidden: rows lie in order, and none is looked for."""
+    best = _best_of(_by_rows(costs))
+    row_match, u, v = (best.col_match, best.v, best.u) if turned else (best.row_match, best.u, best.v)
+    entries = np.ascontiguousarray(costs.matrix.T if turned else costs.matrix)
+    slacks = minimised(entries, costs.dual_type, costs.maximize, None)
+    _refuse_large(costs, slacks, best, False)
+    slacks -= u[:, np.newaxis]
+    slacks -= v
+    np.maximum(slacks, 0, out=slacks)
+    slacks[np.arange(len(u)), row_match] = 0
+    indptr = np.arange(len(u) + 1, dtype=np.int64) * len(v)
+    indices = np.tile(np.arange(len(v), dtype=np.int32), len(u))
+    return _Problem(costs, turned, indptr, indices, entries.ravel(), len(v), row_match, u, v, slacks.ravel())
 
 
 def _by_rows(costs: DenseCosts | SparseCosts) -> DenseCosts | SparseCosts:

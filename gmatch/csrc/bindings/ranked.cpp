@@ -72,14 +72,15 @@ void define_ranking(nb::module_& m, const char* name) {
       .def(
           "__init__",
           [](Ranking* self, Array<const Count> offsets, Array<const Vertex> columns, Array<const Dual> slacks,
-             Array<const Dual> leave, Array<const Vertex> row_match) {
+             Array<const Dual> leave, Array<const Vertex> row_match, int threads) {
             const RankedProblem<Dual> problem{static_cast<Vertex>(row_match.shape(0)), static_cast<Vertex>(leave.shape(0)),
                                               offsets.data(), columns.data(), slacks.data(), leave.data(),
                                               row_match.data()};
-            new (self) Ranking(problem);
+            const OthersMayRun others_may_run;
+            new (self) Ranking(problem, threads);
           },
           "offsets"_a.noconvert(), "columns"_a.noconvert(), "slacks"_a.noconvert(), "leave"_a.noconvert(),
-          "row_match"_a.noconvert());
+          "row_match"_a.noconvert(), "threads"_a);
   m.def("rank", &rank<Dual>, "rankings"_a, "row_matches"_a, "us"_a, "vs"_a, "gaps"_a.noconvert(), "threads"_a);
 }
 

@@ -59,6 +59,7 @@ Vertex solve_by_core_or_matrix(const DenseCosts<Stored>& costs,
     counted.trace.add(CoreStep::search_matrix);
     ShortestPathOptions<typename DenseCosts<Stored>::Dual> here{options.least_cost, options.greatest_cost, has_duals};
     here.may_give_up = may_give_up;
+    here.threads = threads;
     return solve_serially(costs, here, result, counted.dense);
   };
   if (!options.start_from_duals && (is_square || threads > 1 || !may_begin_in_matrix)) {

@@ -59,7 +59,7 @@ Vertex take_first_of_bits(Array<const unsigned long long> bits, Array<const bool
 template <class Dual>
 Count settle_ties_of(AnyMatrix costs, const std::string& stored, bool maximize, nb::handle limit, Array<Vertex> row_match,
                      Array<Vertex> col_match, Array<Dual> u, Array<Dual> v, std::optional<Array<const bool>> must_be_used,
-                     bool columns_first) {
+                     bool columns_first, int threads) {
   std::vector<bool> must;
   if (must_be_used) must.assign(must_be_used->data(), must_be_used->data() + must_be_used->shape(0));
   return with_stored<Dual>(stored, [&](auto entry) {
@@ -71,10 +71,12 @@ Count settle_ties_of(AnyMatrix costs, const std::string& stored, bool maximize, 
       DenseCosts<decltype(entry)> not_cut_off = problem;
       not_cut_off.limit = problem.infinite();
       const CopiedRows<Dual> rows(not_cut_off), cut_off(problem);
-      const bool is_settled = settle_ties_cut_off(rows, cut_off, problem.limit, result, columns_first, with_choice);
+      const bool is_settled = settle_ties_cut_off(rows, cut_off, problem.limit, result, columns_first, with_choice, threads);
       return is_settled ? with_choice : Count{NONE};
     }
-    return settle_ties(CopiedRows<Dual>(problem), result, must, columns_first, with_choice) ? with_choice : Count{NONE};
+    const bool is_settled =
+        settle_ties(CopiedRows<Dual>(problem), result, must, columns_first, with_choice, beyond_all(Dual{}), threads);
+    return is_settled ? with_choice : Count{NONE};
   });
 }
 
@@ -82,7 +84,7 @@ template <class Dual>
 void define_settle_ties(nb::module_& m) {
   m.def("settle_ties", &settle_ties_of<Dual>, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "limit"_a.none(),
         "row_match"_a.noconvert(), "col_match"_a.noconvert(), "u"_a.noconvert(), "v"_a.noconvert(),
-        "must_be_used"_a.noconvert().none(), "columns_first"_a);
+        "must_be_used"_a.noconvert().none(), "columns_first"_a, "threads"_a);
 }
 
 }  // namespace

@@ -41,6 +41,21 @@ inline int num_bidders(Vertex rows, int threads) {
   return std::clamp(rows / ROWS_PER_THREAD, 1, threads);
 }
 
+// Locks a column by its mate, and returns the mate. No other thread can lock the column until a mate is stored.
+inline Vertex lock_mate(const HostTeam& team, Vertex* mate) {
+  constexpr Vertex LOCKED = NONE - 1;
+  if (team.alone()) return *mate;
+  while (true) {
+    Vertex now = team.read(mate);
+    if (now == LOCKED) continue;
+    if (__atomic_compare_exchange_n(mate, &now, LOCKED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return now;
+  }
+}
+inline void unlock_mate(const HostTeam& team, Vertex* mate, Vertex now) {
+  if (team.alone()) *mate = now;
+  else __atomic_store_n(mate, now, __ATOMIC_RELEASE);
+}
+
 // Whether all entries of a row are known from the start.
 template <class Costs, class = void>
 struct KnowsAll : std::true_type {};
@@ -78,6 +93,9 @@ class PricedAuction {
       return is_worthwhile_;
     }
   }
+
+  // False if all entries are known, and no row may have some column.
+  bool can_match_all() const { return can_match_all_; }
 
   std::vector<Dual> duals() const {
     std::vector<Dual> v(v_.size());
@@ -236,7 +254,8 @@ class PricedAuction {
       all.losses += bidder.losses;
     }
     places_ = all.places;
-    is_worthwhile_ = all.rows_with_spread > size_ * SPREAD;
+    can_match_all_ = !KNOWS_ALL || std::find(v_.begin(), v_.end(), FAR) == v_.end();
+    is_worthwhile_ = can_match_all_ && all.rows_with_spread > size_ * SPREAD;
     if (!is_worthwhile_) return;
     const auto typical = [&](Count exponents) { return std::ldexp(1.0, static_cast<int>(exponents / all.rows_with_spread)); };
     last_epsilon_ = std::max({std::ldexp(typical(all.spreads), LAST), std::ldexp(typical(all.magnitudes), -PRECISION),
@@ -249,7 +268,6 @@ class PricedAuction {
     if constexpr (KNOWS_ALL) {
       // A geometric mean: if a third of the entries cost 10^6, others at most 1, the auction by the mean takes 3 times as long.
       loss = all.rows_with_loss == 0 ? 0 : std::ldexp(1.0, static_cast<int>(all.losses / all.rows_with_loss));
-      std::replace(v_.begin(), v_.end(), FAR, lowest_);  // of columns that no row may have
     } else {
       loss = mean_loss();
     }
@@ -419,7 +437,7 @@ class PricedAuction {
       if (bid.edge < 0) return NONE;
       const Vertex column = costs_.column(bid.edge);
       double* const v = &v_[column];
-      const Vertex owner = lock(team, column);
+      const Vertex owner = lock_mate(team, &owner_[column]);
       const double now = team.read(v), least = cost(bid.edge) - now;
       const double then = now - epsilon - (bid.second < FAR ? bid.second - least : 0);
       const bool is_high = least <= bid.second, stands = is_high && then >= least_;
@@ -427,24 +445,13 @@ class PricedAuction {
         team.write(v, then);
         ++bidder.bids;
       }
-      __atomic_store_n(&owner_[column], stands ? row : owner, __ATOMIC_RELEASE);
+      unlock_mate(team, &owner_[column], stands ? row : owner);
       if (stands) return owner;
       if (!is_high) continue;
       ends_.store(true, std::memory_order_relaxed);  // v would be farther from 0 than in any optimum
       return row;
     }
   }
-  // Locks a column and returns the row that has it. No other thread can lock the column until a row is stored.
-  Vertex lock(const HostTeam& team, Vertex column) {
-    Vertex* const owner = &owner_[column];
-    if (team.alone()) return *owner;
-    while (true) {
-      Vertex now = __atomic_load_n(owner, __ATOMIC_RELAXED);
-      if (now == LOCKED) continue;
-      if (__atomic_compare_exchange_n(owner, &now, LOCKED, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return now;
-    }
-  }
-
   Bid find_bid(const HostTeam& team, Bidder& bidder, Vertex row, double epsilon) {
     Bid bid = look(team, bidder, row);
     if constexpr (!KNOWS_ALL) {
@@ -482,8 +489,6 @@ class PricedAuction {
     return bidder.v.data();
   }
 
-  static constexpr Vertex LOCKED = NONE - 1;
-
   Costs& costs_;
   Counters& counters_;
   const Vertex size_;
@@ -492,7 +497,7 @@ class PricedAuction {
   std::vector<Bidder> bidders_;
   double first_epsilon_ = 0, last_epsilon_ = 0, lowest_ = 0, highest_ = 0, least_ = 0;
   int places_ = 0;  // see rounded_down
-  bool is_worthwhile_ = false;
+  bool is_worthwhile_ = false, can_match_all_ = true;
   std::mutex mutex_;
   std::vector<Vertex> shared_;  // rows that wait for a thread without rows
   alignas(64) std::atomic<std::size_t> num_shared_{0};

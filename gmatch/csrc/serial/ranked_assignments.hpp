@@ -1,4 +1,4 @@
-// ranked_assignments.hpp: the cheapest assignments in order, on one core of the host.
+// ranked_assignments.hpp: the cheapest assignments in order, on the host. Threads list the pairs; one thread searches.
 //
 // Murty's partition. A node is a set of assignments: the pairs of the rows before `row` are given, and some pairs of `row`
 // are forbidden. Its cheapest assignment splits the others into children, one for each row from `row` on: the pairs before
@@ -29,6 +29,7 @@
 #include <utility>
 #include <vector>
 
+#include "team/host_threads.hpp"
 #include "team/interrupt.hpp"
 #include "team/memory.cuh"
 
@@ -46,7 +47,8 @@ struct RankedProblem {
 template <class Dual>
 class RankedAssignments {
  public:
-  explicit RankedAssignments(const RankedProblem<Dual>& problem)
+  // `threads` share the rows.
+  explicit RankedAssignments(const RankedProblem<Dual>& problem, int threads = 1)
       : num_rows_(problem.num_rows),
         num_columns_(problem.num_columns),
         leave_(problem.leave, problem.leave + problem.num_columns),
@@ -56,14 +58,13 @@ class RankedAssignments {
         arrivals_(problem.num_columns),
         is_forbidden_(problem.num_columns, false) {
     Node best{std::vector<Pair>(num_rows_), std::vector<Dual>(num_columns_, 0), {}, 0, 0, 0};
-    for (Vertex row = 0; row < num_rows_; ++row) {
-      const Count begin = problem.offsets[row], end = problem.offsets[row + 1];
-      rows_[row].entries.reserve(end - begin);
-      for (Count edge = begin; edge < end; ++edge) {
-        rows_[row].entries.push_back({problem.slacks[edge], problem.columns[edge]});
-      }
-      best.pairs[row] = {Dual{0}, problem.row_match[row]};
-    }
+    run_on_host(threads, [&](const HostTeam& team) {
+      team.each_group(num_rows_, [&](Count number) {
+        const auto row = static_cast<Vertex>(number);
+        list_entries(problem, row);
+        best.pairs[row] = {Dual{0}, problem.row_match[row]};
+      });
+    });
     first_.push_back(std::move(best));
   }
 
@@ -155,6 +156,14 @@ class RankedAssignments {
   Vertex vacancy_column() const { return num_columns_; }
   Vertex vacancy_row() const { return num_rows_; }
 
+  // The least ones come first, since each row is a root of the first search.
+  void list_entries(const RankedProblem<Dual>& problem, Vertex number) {
+    Row& row = rows_[number];
+    const Count begin = problem.offsets[number], end = problem.offsets[number + 1];
+    row.entries.reserve(end - begin);
+    for (Count edge = begin; edge < end; ++edge) row.entries.push_back({problem.slacks[edge], problem.columns[edge]});
+    order_more(row);
+  }
   void order_more(Row& row) {
     const std::size_t more = row.ordered == 0 ? FIRST_ENTRIES : row.ordered;
     const auto begin = row.entries.begin() + row.ordered;

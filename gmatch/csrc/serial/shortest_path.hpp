@@ -90,6 +90,8 @@ struct ShortestPathOptions {
   Count most_scans = 0;
   // Without start_from_duals: returns NONE if the start finds a row whose pairs all cost more. See exact/two_parts.hpp.
   Dual most_for_a_row = beyond_all(Dual{});
+  // These share the pass over the matrix that reduces columns.
+  int threads = 1;
 };
 
 // What the method writes. If it stops because a row cannot be matched, the matching need not be the largest, and u and v
@@ -405,15 +407,18 @@ class ShortestPathSolver {
 
   using TwoRows = typename Scan::TwoRows;
   // The row and the row after it. The last row stands for both.
-  TwoRows two_rows(Vertex row) {
-    const Entry* const entries = scan(row);
-    return {{entries, row + 1 < num_rows_ ? scan(row + 1) : entries}, {Work{0}, Work{0}}};
+  static TwoRows two_rows(Rows& rows, Vertex row, Vertex end) {
+    const Entry* const entries = rows.entries(row);
+    return {{entries, row + 1 < end ? rows.entries(row + 1) : entries}, {Work{0}, Work{0}}};
   }
-  void reduce(TwoRows& rows, const typename Scan::LeastOfTwo& least) {
+  // Returns whether all pairs of one of the rows cost more than `most_`.
+  bool reduce(TwoRows& rows, const typename Scan::LeastOfTwo& least) const {
+    bool lacks_pair = false;
     for (int k = 0; k < 2; ++k) {
       rows.u[k] = least.of[k] < FAR ? least.of[k] : 0;
-      note_least(least.of[k]);
+      lacks_pair |= least.of[k] > most_;
     }
+    return lacks_pair;
   }
   void note_least(Work least) { lacks_pair_ |= least > most_; }
 
@@ -421,17 +426,11 @@ class ShortestPathSolver {
   void reduce_columns(bool by_rows) {
     clear_matching();
     if (num_rows_ == 0) return;
-    std::fill_n(v_, num_columns_, FAR);
-    std::fill_n(predecessor_, width_, Index{NONE});
-    TwoRows rows = two_rows(0);
-    if (by_rows) reduce(rows, Scan::find_least(rows, width_));
-    for (Vertex row = 0; row < num_rows_; row += 2) {
-      TwoRows next = row + 2 < num_rows_ ? two_rows(row + 2) : rows;
-      const auto least = Scan::lower_columns(rows, next, row, width_, v_, predecessor_);
-      if (by_rows) reduce(next, least);
-      if (lacks_pair_) return;
-      rows = next;
-    }
+    if (options_.threads > 1) find_minima_at_once(by_rows);
+    else lacks_pair_ = find_minima(rows_, 0, num_rows_, by_rows, v_, predecessor_);
+    counters_.rows_scanned += num_rows_;
+    counters_.entries_read += Count{num_rows_} * num_columns_;
+    if (lacks_pair_) return;
     mask_what_is_no_column();  // costs that have changed may have lowered it
     std::fill_n(shares_, num_rows_, 0);
     for (Vertex j = num_columns_ - 1; j >= 0; --j) {
@@ -441,6 +440,53 @@ class ShortestPathSolver {
         v_[j] = 0;  // forbidden for all rows
       } else if (++shares_[row] == 1) {
         match(row, j);
+      }
+    }
+  }
+
+  // Writes the minima of columns among some rows, and the rows that they are in. Returns true, and ends, if all pairs of a row
+  // cost more than `most_`.
+  bool find_minima(Rows& rows, Vertex first, Vertex end, bool by_rows, Work* v, Index* least_row) {
+    std::fill_n(v, num_columns_, FAR);
+    std::fill_n(least_row, width_, Index{NONE});
+    Poll poll;
+    TwoRows now = two_rows(rows, first, end);
+    bool lacks_pair = by_rows && reduce(now, Scan::find_least(now, width_));
+    for (Vertex row = first; row < end && !lacks_pair; row += 2) {
+      poll.spend(2 * Count{num_columns_});
+      TwoRows next = row + 2 < end ? two_rows(rows, row + 2, end) : now;
+      const auto least = Scan::lower_columns(now, next, row, width_, v, least_row);
+      if (by_rows) lacks_pair = reduce(next, least);
+      now = next;
+    }
+    return lacks_pair;
+  }
+  // As find_minima of all rows, by all threads. Of equal minima that of the first row counts, as on one thread.
+  void find_minima_at_once(bool by_rows) {
+    struct Share {
+      LineVector<Work> v;
+      std::vector<Index> least_row;
+      bool lacks_pair;
+    };
+    std::vector<Share> shares(std::min<Vertex>(options_.threads, num_rows_));
+    run_on_host(static_cast<int>(shares.size()), [&](const HostTeam& team) {
+      const auto first_of = [&](int rank) { return static_cast<Vertex>(Count{num_rows_} * rank / team.size()); };
+      Share& share = shares[team.rank()];
+      share.v.assign(width_, FAR);
+      share.least_row.resize(width_);
+      std::copy(v_ + num_columns_, v_ + width_, share.v.begin() + num_columns_);
+      Rows rows = rows_;
+      share.lacks_pair = find_minima(rows, first_of(team.rank()), first_of(team.rank() + 1), by_rows, share.v.data(),
+                                     share.least_row.data());
+    });
+    std::fill_n(v_, num_columns_, FAR);
+    std::fill_n(predecessor_, width_, Index{NONE});
+    for (const Share& share : shares) {
+      lacks_pair_ |= share.lacks_pair;
+      for (Vertex j = 0; j < num_columns_; ++j) {
+        if (!(share.v[j] < v_[j])) continue;
+        v_[j] = share.v[j];
+        predecessor_[j] = share.least_row[j];
       }
     }
   }

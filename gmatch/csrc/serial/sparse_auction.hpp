@@ -22,7 +22,7 @@ class SparseAuction {
 
   // Returns false, and sets no duals, if the auction is not worthwhile.
   bool hold() {
-    reduce_columns();
+    if (!reduce_columns()) return false;
     measure();
     if (rows_with_spread_ <= costs_.num_rows * SPREAD) return false;
     const double spread = typical(spreads_), finest = std::max(std::ldexp(typical(magnitudes_), -PRECISION), least_epsilon());
@@ -31,6 +31,9 @@ class SparseAuction {
     counters_.dual_updates += auction.num_bids();
     return true;
   }
+
+  // False if no row may have some column. There are as many rows as columns, so some row stays free.
+  bool can_match_all() const { return can_match_all_; }
 
   // As SerialAuction asks for it.
   Offer find_offer(Vertex row, const LineVector<double>& v) {
@@ -79,7 +82,8 @@ class SparseAuction {
   double at(Count edge) const { return static_cast<double>(costs_.at(edge)); }
   double typical(Count exponents) const { return std::ldexp(1.0, static_cast<int>(exponents / rows_with_spread_)); }
 
-  void reduce_columns() {
+  // False if there is a column that no row may have.
+  bool reduce_columns() {
     for (Count edge = costs_.begin(0), end = costs_.end(costs_.num_rows - 1); edge < end; ++edge) {
       if (!(at(edge) < FAR)) continue;
       double& v = v_[costs_.column(edge)];
@@ -87,7 +91,8 @@ class SparseAuction {
       look_at(edge);
       poll_.spend(1);
     }
-    std::replace(v_.begin(), v_.end(), FAR, lowest_);  // of columns that no row may have
+    can_match_all_ = std::find(v_.begin(), v_.end(), FAR) == v_.end();
+    return can_match_all_;
   }
 
   void look_at(Count edge) {
@@ -114,6 +119,7 @@ class SparseAuction {
   LineVector<double> v_;  // [num_columns]
   double lowest_ = FAR, highest_ = -FAR;
   int places_ = 0;  // see rounded_down
+  bool can_match_all_ = true;
   Vertex rows_with_spread_ = 0;
   Count spreads_ = 0, magnitudes_ = 0;  // sums of exponents over these rows
 };

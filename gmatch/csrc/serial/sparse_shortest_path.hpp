@@ -1,4 +1,5 @@
-// sparse_shortest_path.hpp: the Jonker-Volgenant method for sparse assignment, on one core of the host.
+// sparse_shortest_path.hpp: the Jonker-Volgenant method for sparse assignment, on the host. Threads share the auction
+// and the augmenting row reduction.
 //
 //   auction                   duals that are nearly best, where all columns are matched in the end and costs have few ties
 //   column reduction          else v is the minimum of each column, and the row it is in takes the column if it has none
@@ -54,7 +55,7 @@ class SparseShortestPathSolver {
  public:
   using Dual = typename Costs::Dual;
 
-  // If all entries are known, `threads` share the auction. They then match rows with their best columns.
+  // If all entries are known, `threads` share the auction. They then match rows with their best columns, and bid for free rows.
   SparseShortestPathSolver(Costs& costs, SparseShortestPathCounters& counters, int threads = 1)
       : costs_(costs),
         counters_(counters),
@@ -70,8 +71,13 @@ class SparseShortestPathSolver {
     if (has_duals) start_from(v, has_pairs ? row_match : nullptr);
     else start_from_nothing();
     if (gives_up()) return 0;
+    if (!can_match_all_) {
+      write(row_match, col_match, u, v);
+      return 0;
+    }
     list_free_rows();
-    for (int sweep = 0; sweep < SWEEPS && !free_rows_.empty(); ++sweep) reduce_augmenting_rows();
+    while (!free_rows_.empty() && reduce_augmenting_rows()) {
+    }
     match_along_tight_paths();
     counters_.start_size = costs_.num_rows - static_cast<Vertex>(free_rows_.size());
     if constexpr (!KnowsAll<Costs>::value) costs_.note_start(counters_.start_size);
@@ -99,9 +105,11 @@ class SparseShortestPathSolver {
 
  private:
   static constexpr Count NO_EDGE = -1;
-  // Sweeps of the augmenting row reduction, as in the paper, and bids of a sweep for each row: floats can bid for ever, by less
-  // and less. 1 to 8 sweeps and 1 to 16 bids are as fast: benchmarks/log/sparse.md, "Thresholds measured again".
-  static constexpr int SWEEPS = 2;
+  // Sweeps of the augmenting row reduction go on as long as one matches more than 1 free row in FEW, and so do phases of searches
+  // along tight paths. One thread searches, so a sweep of several threads is worthwhile for fewer rows. With 6 and 16 near points
+  // take longer on 1 to 4 threads: benchmarks/log/sparse.md, "Threads share sweeps".
+  static constexpr std::size_t FEW = 3;
+  // Bids of a sweep for each row: floats can bid for ever, by less and less. 1 to 16 are as fast: "Thresholds measured again".
   static constexpr Count BIDS_PER_ROW = 4;
   // A chain may take at most 1 / CHAINS of the bids of a sweep. Rows that displace each other by little would take all bids.
   static constexpr Count CHAINS = 64;
@@ -157,7 +165,7 @@ class SparseShortestPathSolver {
     ++counters_.dual_updates;
   }
   void set_v(Vertex j, Dual v) {
-    columns_[j].v = v;
+    __atomic_store(&columns_[j].v, &v, __ATOMIC_RELAXED);  // other threads may read it
     if constexpr (!KnowsAll<Costs>::value) costs_.set_v(j, v);
   }
 
@@ -165,7 +173,7 @@ class SparseShortestPathSolver {
   void start_from_nothing() {
     if constexpr (!KnowsAll<Costs>::value) costs_.price();
     if (gives_up() || columns_may_stay_free_) return;
-    if (start_from_auction()) return;
+    if (start_from_auction() || !can_match_all_) return;
     if constexpr (KnowsAll<Costs>::value) reduce_columns();
   }
 
@@ -199,7 +207,7 @@ class SparseShortestPathSolver {
 
   // As match_best_columns, by all threads, if no row has a pair.
   void match_best_columns_at_once() {
-    run_on_host(threads_, [this](const HostTeam& team) {
+    run_on_host(num_bidders(costs_.num_rows, threads_), [this](const HostTeam& team) {
       const auto first_of = [&](int rank) { return static_cast<Vertex>(Count{costs_.num_rows} * rank / team.size()); };
       Poll poll;
       for (Vertex row = first_of(team.rank()); row < first_of(team.rank() + 1); ++row) {
@@ -217,8 +225,10 @@ class SparseShortestPathSolver {
   // One thread holds SparseAuction. There PricedAuction takes longer for fewer than 1,000 rows, for 2^20 rows, and for costs
   // without a full matching: benchmarks/log/sparse.md, "Threads hold the auction of sparse costs".
   template <class Auction>
-  static bool hold_auction(Auction&& auction, std::vector<Dual>& v) {
-    if (!auction.hold()) return false;
+  bool hold_auction(Auction&& auction, std::vector<Dual>& v) {
+    const bool is_held = auction.hold();
+    can_match_all_ = auction.can_match_all();
+    if (!is_held) return false;
     v = auction.duals();
     return true;
   }
@@ -254,8 +264,7 @@ class SparseShortestPathSolver {
     std::vector<Vertex> shares(costs_.num_rows, 0);
     for (Vertex j = costs_.num_columns - 1; j >= 0; --j) {
       Column& column = columns_[j];
-      if (column.predecessor == NONE) column.v = 0;  // no row may have it
-      else if (++shares[column.predecessor] == 1) match(column.predecessor, j, column.cost);
+      if (++shares[column.predecessor] == 1) match(column.predecessor, j, column.cost);
     }
     for (Vertex row = 0; row < costs_.num_rows; ++row) {
       if (shares[row] != 1) continue;
@@ -292,14 +301,16 @@ class SparseShortestPathSolver {
     count_scan(row);
     return least_two_of(row);
   }
-  // Other threads may match columns meanwhile.
+  // Other threads may match columns and lower v meanwhile.
   LeastTwo least_two_of(Vertex row) const {
     const auto is_free_now = [](const Column& column) { return __atomic_load_n(&column.mate, __ATOMIC_RELAXED) == NONE; };
+    Dual v;
     LeastTwo found{FAR, FAR, NO_EDGE};
     bool is_free = false;
     for (Count edge = costs_.begin(row); edge < costs_.end(row); ++edge) {
       const Column& column = columns_[costs_.column(edge)];
-      const Dual here = costs_.at(edge) - column.v;
+      __atomic_load(&column.v, &v, __ATOMIC_RELAXED);
+      const Dual here = costs_.at(edge) - v;
       if (here < found.least) {
         found = {here, found.least, edge};
         is_free = is_free_now(column);
@@ -314,38 +325,95 @@ class SparseShortestPathSolver {
     return found;
   }
 
-  // One sweep. A row bids as much as its best column is better than its second best, and the row that it turns out bids
-  // next. Without a difference the row that is turned out waits for the next sweep: else the two could go on for ever. The
-  // last row of a long chain waits, too.
-  void reduce_augmenting_rows() {
-    const std::size_t end = free_rows_.size();
-    std::size_t next = 0, kept = 0;  // free_rows_ has the rows that wait at [0, kept), those to do at [next, end)
-    const Count all_bids = BIDS_PER_ROW * costs_.num_rows, longest = std::max<Count>(all_bids / CHAINS, 1);
-    Count chain = 0;
-    for (Count bids = all_bids; next < end && bids > 0; --bids) {
-      const Vertex row = free_rows_[next++];
-      const LeastTwo found = find_least_two(row);
-      if (!(found.least < FAR)) {
-        free_rows_[kept++] = row;
-        continue;
-      }
-      const Vertex column = costs_.column(found.edge);
-      const bool bid = found.least < found.second && found.second < FAR;
-      const bool goes_on = bid && ++chain < longest;
-      if (bid) lower(column, found.second - found.least);
-      const Vertex turned_out = columns_[column].mate;
-      match(row, found.edge);
-      if (turned_out == NONE || !goes_on) chain = 0;
-      if (turned_out == NONE) continue;
-      pairs_[turned_out].column = NONE;
-      free_rows_[goes_on ? --next : kept++] = turned_out;
+  // What a thread of a sweep counts, and its rows that wait for the next sweep.
+  struct Sweep {
+    std::vector<Vertex> waiting;
+    Count scans = 0, entries = 0, bids = 0;
+    Poll poll;
+  };
+
+  // One sweep. Threads share the free rows: also a few ones of many, since their chains are long. Returns whether it matched more
+  // than a few of them.
+  bool reduce_augmenting_rows() {
+    const std::size_t before = free_rows_.size();
+    std::vector<Sweep> sweeps(std::min<std::size_t>(num_bidders(costs_.num_rows, threads_), before));
+    run_on_host(static_cast<int>(sweeps.size()), [&](const HostTeam& team) { sweep_share(team, sweeps[team.rank()]); });
+    free_rows_.clear();
+    for (const Sweep& sweep : sweeps) {
+      free_rows_.insert(free_rows_.end(), sweep.waiting.begin(), sweep.waiting.end());
+      counters_.rows_scanned += sweep.scans;
+      counters_.entries_read += sweep.entries;
+      counters_.dual_updates += sweep.bids;
     }
-    free_rows_.erase(free_rows_.begin() + kept, free_rows_.begin() + next);
+    return has_matched_many(before, sweeps.size());
+  }
+  bool has_matched_many(std::size_t before, std::size_t threads) const {
+    return before - free_rows_.size() > before / (FEW * threads);
   }
 
-  // Phases of depth-first searches along pairs without slack, each column visited once in a phase, until one finds a path for at
-  // most 1 free row in 16. 1 in 4 to 1 in 64 are as fast: benchmarks/log/sparse.md, "Thresholds measured again".
+  // A row bids as much as its best column is better than its second best, and the row that it turns out bids next. Without a
+  // difference the row that is turned out waits for the next sweep: else the two could go on for ever. The last row of a long
+  // chain waits, too.
+  void sweep_share(const HostTeam& team, Sweep& sweep) {
+    std::size_t next = free_rows_.size() * team.rank() / team.size();
+    const std::size_t end = free_rows_.size() * (team.rank() + 1) / team.size();
+    const Count all_bids = BIDS_PER_ROW * costs_.num_rows / team.size(), longest = std::max<Count>(all_bids / CHAINS, 1);
+    Vertex row = NONE;
+    Count chain = 0;
+    for (Count bids = all_bids; bids > 0 && (row != NONE || next < end); --bids) {
+      if (row == NONE) {
+        row = free_rows_[next++];
+        chain = 0;
+      }
+      bool lowered = false;
+      const Vertex turned_out = bid(team, sweep, row, lowered);
+      const bool goes_on = lowered && ++chain < longest;
+      if (turned_out != NONE && !goes_on) sweep.waiting.push_back(turned_out);
+      row = goes_on ? turned_out : NONE;
+    }
+    if (row != NONE) sweep.waiting.push_back(row);
+    sweep.waiting.insert(sweep.waiting.end(), free_rows_.begin() + next, free_rows_.begin() + end);
+  }
+
+  // Returns the row that is turned out, or NONE: the row itself, if it may have no column. Other threads bid, too. A bid counts
+  // with what it found before, if its column is still the best: v only falls, so that the second best gets no better.
+  Vertex bid(const HostTeam& team, Sweep& sweep, Vertex row, bool& lowered) {
+    while (true) {
+      const LeastTwo found = find_offer(row, sweep);
+      if (!(found.least < FAR)) return row;
+      const Vertex column = costs_.column(found.edge);
+      Vertex* const mate = &columns_[column].mate;
+      const Vertex owner = lock_mate(team, mate);
+      const Dual least = costs_.at(found.edge) - columns_[column].v;
+      const bool stands = least <= found.second;
+      if (stands) {
+        pairs_[row] = {costs_.at(found.edge), column};
+        if (owner != NONE) pairs_[owner].column = NONE;
+        lowered = least < found.second && found.second < FAR;
+        if (lowered) {
+          set_v(column, columns_[column].v - (found.second - least));
+          ++sweep.bids;
+        }
+      }
+      unlock_mate(team, mate, stands ? row : owner);
+      if (stands) return owner;
+    }
+  }
+  LeastTwo find_offer(Vertex row, Sweep& sweep) {
+    if constexpr (!KnowsAll<Costs>::value) {
+      return find_least_two(row);
+    } else {
+      const Count size = costs_.end(row) - costs_.begin(row);
+      ++sweep.scans;
+      sweep.entries += size;
+      sweep.poll.spend(size);
+      return least_two_of(row);
+    }
+  }
+
+  // Phases of depth-first searches along pairs without slack, each column visited once in a phase.
   void match_along_tight_paths() {
+    if (free_rows_.empty()) return;
     std::vector<Vertex> visited(costs_.num_columns, NONE);
     least_.resize(costs_.num_rows);
     scan_.resize(costs_.num_rows);
@@ -356,7 +424,7 @@ class SparseShortestPathSolver {
         if (!follow_tight_path(free_rows_[i], visited, phase)) free_rows_[kept++] = free_rows_[i];
       }
       free_rows_.resize(kept);
-      if (before - kept <= before / 16) break;
+      if (!has_matched_many(before, 1)) break;
     }
   }
 
@@ -629,6 +697,7 @@ class SparseShortestPathSolver {
   const int threads_;
   Poll poll_;
   const bool columns_may_stay_free_;
+  bool can_match_all_ = true;         // false if no row may have some column of a square problem
   std::vector<Column> columns_;       // [num_columns]
   std::vector<Pair> pairs_;           // [num_rows]
   std::vector<Vertex> free_rows_;     // [num_rows at most] rows to match

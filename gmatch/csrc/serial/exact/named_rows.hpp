@@ -19,6 +19,7 @@
 #include "serial/rows/line_vector.hpp"
 #include "serial/shortest_path.hpp"
 #include "serial/stored_shortest_paths.hpp"
+#include "team/host_threads.hpp"
 
 class NamedRows {
  public:
@@ -196,13 +197,15 @@ class NearRows {
   // Exact slacks of more pairs than this are not found here: they would take 32 bytes a pair.
   static constexpr Count MOST_LISTED = 1 << 22;
 
-  NearRows(Rows rows, Dual limit, const ShortestPathResult<Dual>& result, std::vector<bool> must_be_used)
+  // `threads` share the passes over the rows.
+  NearRows(Rows rows, Dual limit, const ShortestPathResult<Dual>& result, std::vector<bool> must_be_used, int threads = 1)
       : num_rows_(rows.num_rows()),
         num_columns_(rows.num_columns()),
         limit_(limit),
         width_(num_columns_ + (has_limit() ? num_rows_ : 0)),
         rows_(std::move(rows)),
         result_(result),
+        threads_(threads),
         must_be_used_(std::move(must_be_used)),
         row_match_(result.row_match, result.row_match + num_rows_),
         tied_(num_rows_, width_, row_match_.data()),
@@ -331,22 +334,58 @@ class NearRows {
     }
   }
 
+  // What is known of some rows.
+  struct Seen {
+    Dual below = 0;  // how far their least slacks lie below 0, in sum
+    Count size = 0;  // of their near pairs
+    bool all_have_pairs = true, all_are_tight = true, has_near_way_out = false;
+  };
+  // Whether rows of which more is known could still prove the pairs the cheapest.
+  bool may_prove(const Seen& seen) const {
+    if (!seen.all_have_pairs || (seen.size > MOST_LISTED && !seen.all_are_tight)) return false;
+    return lost_ + seen.below <= reach_ && (reach_ != 0 || seen.all_are_tight);
+  }
+
   bool find_all_near_pairs() {
     find_who_may_leave();
-    Dual below = 0;
-    Count size = 0;
-    for (Vertex row = 0; row < num_rows_; ++row) {
-      below -= std::min(find_near_pairs(row), Dual{0});
-      size += tied_.pairs().size_of(row);
-      if (!tied_.pairs().has(row, row_match_[row]) || (size > MOST_LISTED && !all_are_tight_)) return false;
-      if (lost_ + below > reach_ || (reach_ == 0 && !all_are_tight_)) return false;
+    ShortVector<Seen> parts(threads_, Seen{}, tied_.memory());
+    if (threads_ == 1) {
+      parts[0] = see_rows(rows_, 0, num_rows_);
+    } else {
+      run_on_host(threads_, [&](const HostTeam& team) {
+        const auto first_of = [&](int rank) { return static_cast<Vertex>(Count{num_rows_} * rank / team.size()); };
+        Rows rows = rows_;
+        parts[team.rank()] = see_rows(rows, first_of(team.rank()), first_of(team.rank() + 1));
+      });
     }
-    return true;
+    Seen all;
+    for (const Seen& part : parts) {
+      all.below += part.below;
+      all.size += part.size;
+      all.all_have_pairs = all.all_have_pairs && part.all_have_pairs;
+      all.all_are_tight = all.all_are_tight && part.all_are_tight;
+      all.has_near_way_out = all.has_near_way_out || part.has_near_way_out;
+    }
+    all_are_tight_ = all.all_are_tight;
+    has_near_way_out_ = has_near_way_out_ || all.has_near_way_out;
+    return may_prove(all);
+  }
+
+  Seen see_rows(Rows& rows, Vertex first, Vertex end) {
+    Seen seen;
+    seen.all_are_tight = all_are_tight_;
+    Poll poll;
+    for (Vertex row = first; row < end && may_prove(seen); ++row) {
+      poll.spend(num_columns_);
+      seen.below -= std::min(find_near_pairs(rows, row, seen), Dual{0});
+      seen.size += tied_.pairs().size_of(row);
+      seen.all_have_pairs = tied_.pairs().has(row, row_match_[row]);
+    }
+    return seen;
   }
 
   // Marks the near pairs of a row. Returns its least slack, or 0 if no slack is below 0.
-  Dual find_near_pairs(Vertex row) {
-    poll_.spend(num_columns_);
+  Dual find_near_pairs(Rows& rows, Vertex row, Seen& seen) {
     Marks *const near = tied_.of_row(row), *const tight = tight_.row(IS_INTEGER ? 0 : row);
     Dual least = 0;
     // If it is false, no near pair is above the limit.
@@ -361,7 +400,7 @@ class NearRows {
       least = find_listed_near_pairs(row);
       remove_if_above([&](Vertex column) { return cost(row, column); });
     } else {
-      const auto* const entries = rows_.entries(row);
+      const auto* const entries = rows.entries(row);
       if constexpr (IS_INTEGER) {
         using Scan = PricingScan<typename Rows::Entry, Dual, Rows::Scan::IS_NEGATED, true>;
         Scan::template mark<true>(entries, result_.v, num_columns_, u(row), near);
@@ -375,12 +414,14 @@ class NearRows {
     if (may_be_above) {
       if (limit_ - u(row) <= reach_) {
         tied_.add(row, num_columns_ + row);
-        has_near_way_out_ = true;
+        seen.has_near_way_out = true;
         if (!IS_INTEGER && limit_ == u(row)) tight_.set(row, num_columns_ + row);
       }
     }
     if constexpr (!IS_INTEGER) {
-      for (Vertex word = 0; word < tight_.words() && all_are_tight_; ++word) all_are_tight_ = (near[word] & ~tight[word]) == 0;
+      for (Vertex word = 0; word < tight_.words() && seen.all_are_tight; ++word) {
+        seen.all_are_tight = (near[word] & ~tight[word]) == 0;
+      }
     }
     return least;
   }
@@ -418,6 +459,7 @@ class NearRows {
   const Vertex width_;  // columns, and ways out
   Rows rows_;
   const ShortestPathResult<Dual>& result_;
+  const int threads_;
   const std::vector<bool> must_be_used_;  // [num_columns], or none
   std::vector<Vertex> row_match_;          // [num_rows]
   TiedRows tied_;
@@ -426,16 +468,15 @@ class NearRows {
   bool has_near_way_out_ = false;
   bool all_are_tight_ = true;  // with v = 0 of all columns that may stay free
   Dual lost_ = 0, reach_ = 0, rounding_ = 0;
-  Poll poll_;
 };
 
 // Makes a cheapest assignment the one that the rule names, and counts the rows that had a choice. False if its duals do not tell
 // which assignments are as cheap. Pairs that tie only up to rounding are no choice, since other duals may leave them out.
-// `must_be_used` names the columns that must be used; it may be empty.
+// `must_be_used` names the columns that must be used; it may be empty. `threads` share the passes over the rows.
 template <class Rows, class Dual>
 bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used,
-                 bool columns_first, Count& with_choice, Dual limit = beyond_all(Dual{})) {
-  NearRows<Rows, Dual> near(std::move(rows), limit, result, must_be_used);
+                 bool columns_first, Count& with_choice, Dual limit = beyond_all(Dual{}), int threads = 1) {
+  NearRows<Rows, Dual> near(std::move(rows), limit, result, must_be_used, threads);
   return near.find() && near.settle(columns_first, with_choice);
 }
 
@@ -443,11 +484,11 @@ bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::v
 // costs that are cut off decide if an assignment with other ways out is as cheap.
 template <class Rows, class CutOff, class Dual>
 bool settle_ties_cut_off(Rows rows, CutOff cut_off, Dual limit, const ShortestPathResult<Dual>& result, bool columns_first,
-                         Count& with_choice) {
-  NearRows<Rows, Dual> near(std::move(rows), limit, result, {});
+                         Count& with_choice, int threads = 1) {
+  NearRows<Rows, Dual> near(std::move(rows), limit, result, {}, threads);
   if (near.find()) {
     if (!near.has_near_way_out()) return near.settle(columns_first, with_choice);
     if (near.is_only()) return true;
   }
-  return settle_ties(std::move(cut_off), result, {}, columns_first, with_choice);
+  return settle_ties(std::move(cut_off), result, {}, columns_first, with_choice, beyond_all(Dual{}), threads);
 }
