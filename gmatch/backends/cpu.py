@@ -30,6 +30,7 @@ from ..methods import (
 from ..result import ExactDuals, Tier
 from ..types import stored_as
 from .coarse_duals import assign_in_time
+from .doubled import halve
 from .protocol import Assigned, AssignedBatch, AssignmentStart, Cover, Matched, Start, Vectors
 
 if TYPE_CHECKING:
@@ -252,7 +253,7 @@ def _assign_core(costs: DenseCosts, method: Core, start: Start, threads: int | N
         program = partial(_native.assign_by_core, *_arguments(costs))
         return _search(program, costs, method, start, (costs.dual_spread(), most_levels, team_size))
 
-    return assign_in_time(costs, start, run)
+    return assign_in_time(costs, start, run, halve)
 
 
 def _assign_by_slacks(costs: DenseCosts, method: Munkres, start: Start, threads: int | None) -> Assigned:

@@ -1,4 +1,4 @@
-"""Sparse costs whose rows or columns may stay free, doubled into a square problem.
+"""Costs whose rows or columns may stay free, doubled into a square problem.
 
 In a square problem an auction gives a start, a search can start from any duals, and a phase of a search finds many
 paths. If columns may stay free, the duals of free columns must be 0. A row that loses its pair would leave a column
@@ -11,6 +11,9 @@ free whose dual is not 0. So the problem is doubled, as points are (csrc/points/
 
 Both halves are matched at the least cost, with the same columns free. A dual of the problem is half the sum of two
 duals: of the row or column itself, and of its copy.
+
+Sparse costs are doubled as sparse costs. A matrix is doubled where it lies: see csrc/core/core.cuh. There a column and
+its own copy cost as much as an entry 0, which a limit below 0 cuts off.
 """
 
 from __future__ import annotations
@@ -19,23 +22,39 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import namespace, row_of_each_entry
-from ..backends.protocol import Assigned, AssignmentStart, Start
+from ..arrays import beside, namespace, row_of_each_entry
 from ..problems.limits import TIMES_OF_HALVES
 from ..problems.sparse import SparseCosts
+from .protocol import Assigned, AssignmentStart, Start, add_counters
 
 if TYPE_CHECKING:
-    from .programs import Solution
+    from collections.abc import Callable
+
+    from ..problems.dense import DenseCosts
 
 # With fewer rows, a phase for each path takes less time than doubling the problem. Doubling takes an H200 and its host
 # 3 ms: benchmarks/log/sparse.md, "Costs whose columns may stay free are doubled".
 FEWEST_ROWS = 400
 
 
+# A core of a matrix that is not square is given up if the rest of its search would have more levels than this, and one
+# more for every ROWS_OF_A_LEVEL rows. The doubled problem then takes less time: benchmarks/log/core_gpu.md, "A matrix
+# with more columns than rows is doubled".
+LEVELS, ROWS_OF_A_LEVEL = 128, 32
+
+
+class Halves(NamedTuple):
+    """The solution of a matrix, and what tells whether its duals are exact enough."""
+
+    found: Assigned
+    duals: Any  # of the columns, and then of the rows: v of the doubled problem, with equal duals in both halves
+    is_rounded: bool  # whether duals of the doubled problem are so large that their roundings hide their halves
+
+
 class Doubled(NamedTuple):
     """The doubled problem of n rows and m columns."""
 
-    costs: SparseCosts
+    costs: Any  # SparseCosts, or DenseCosts of a matrix that lies undoubled
     shape: tuple[int, int]
 
     @classmethod
@@ -75,8 +94,8 @@ class Doubled(NamedTuple):
             u[has_entries] = np.minimum.reduceat(least, core.indptr[:-1][has_entries])
         return Start(AssignmentStart.REDUCE, None, np.concatenate([v, u]))
 
-    def start_from(self, last: Solution) -> Start:
-        """The start from a solution of a core of equal shape with fewer pairs."""
+    def start_from(self, last: Any) -> Start:
+        """The start from a solution (`Solution`) of a core of equal shape with fewer pairs."""
         n, m = self.shape
         if len(last.row_match) == n + m:
             return Start(AssignmentStart.GIVEN, last.row_match, last.v)
@@ -139,3 +158,52 @@ class Doubled(NamedTuple):
 def _largest(*arrays: Any) -> float:
     """The largest magnitude in arrays of a host or of a GPU."""
     return max((float(abs(array).max()) for array in arrays if array.size), default=0.0)
+
+
+def assign_doubled_in_time(
+    costs: DenseCosts,
+    start: Start,
+    run: Callable[[DenseCosts, Start, int], Assigned],
+    halve: Callable[[DenseCosts, Assigned], Halves],
+) -> Assigned:
+    """Walks the plan of csrc/core/plan.cuh for a matrix with more columns than rows.
+
+    If it ends with the step `coarsen`, walks it again for the doubled problem, from the duals that were found. `run`
+    walks it once, for costs, a start and the most levels that the rest of a search may have. 0 means any number.
+    """
+    rows, columns = costs.array.shape
+    doubled = Doubled(costs.doubled(), (rows, columns))
+    if not doubled.costs.fits_core:
+        return run(costs, start, 0)
+    walks = [run(costs, start, LEVELS + rows // ROWS_OF_A_LEVEL)]
+    if walks[0].counters["trace"][-1] != "coarsen":
+        return walks[0]
+    free = 0 if costs.limit is None else min(costs.limit, 0)  # what a column and its own copy cost
+    with beside(costs.array):
+        v, u = walks[0].v, walks[0].u - free
+        begun = Start(AssignmentStart.BIDS, v=namespace(v).concatenate([v, u]) - max(v.max(), u.max()))
+        for _ in range(2):  # again from halves, if these are hidden by roundings
+            both = run(doubled.costs, begun, 0)
+            walks.append(both)
+            if both.counters["size"] < rows + columns or both.counters["trace"][-1] != "reprice":
+                break
+            if free:
+                both.u[rows:] -= free
+                both.v[columns:] += free
+            halves = halve(costs, both)
+            if not halves.is_rounded:
+                counters = add_counters(*(walk.counters for walk in walks))
+                of_last = {name: halves.found.counters[name] for name in ("size", "start_size")}
+                kept = {name: both.counters[name] for name in ("entries", "code") if name in both.counters}
+                return halves.found._replace(counters=counters | of_last | kept)
+            halves.duals[columns:] -= free
+            begun = Start(AssignmentStart.GIVEN, both.row_match, halves.duals)
+    return run(costs, start, 0)
+
+
+def halve(costs: DenseCosts, both: Assigned) -> Halves:
+    """The solution of a matrix on a host, from a solution of the doubled problem that matches all rows."""
+    doubled = Doubled(costs, costs.array.shape)
+    found = doubled.halved(both, 0)
+    duals = np.concatenate([found.v, found.u])
+    return Halves(found, duals, doubled.rounds_away(both.u, both.v))
