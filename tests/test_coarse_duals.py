@@ -241,3 +241,20 @@ def test_a_gpu_begins_anew(monkeypatch, dtype, maximize):
     found = gmatch.lap(entries, maximize=maximize, method="core", device="gpu", certify=True)
     assert found.stats["trace"].count("price") == 2
     assert found.cost == pytest.approx(gmatch.lap(entries, maximize=maximize).cost, rel=1e-12)
+
+
+@pytest.mark.skipif(not GPU, reason="needs a GPU")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_gpu_doubles_a_matrix_with_more_columns_than_rows(monkeypatch, dtype, limit):
+    monkeypatch.setattr(doubled, "LEVELS", 1)  # nearly any search takes long
+    (cost_limit, added), random = LIMITS[limit], np.random.default_rng(6)
+    entries = (1e6 * squares(random.random((1201, 2)), random.random((1213, 2))) + added).astype(dtype)
+    asked = {"cost_limit": None if cost_limit is None else int(cost_limit), "infeasible": "partial"}
+    found = gmatch.lap(entries, method="core", device="gpu", certify=True, **asked)
+    assert found.stats["trace"].count("coarsen") == 1
+    assert found.stats["dense_searches"] == 0
+    other = gmatch.lap(entries, **asked)
+    assert found.cost == pytest.approx(other.cost, rel=1e-12)
+    transposed = gmatch.lap(entries.T, method="core", device="gpu", certify=True, **asked)
+    assert transposed.cost == pytest.approx(other.cost, rel=1e-12)
