@@ -37,7 +37,7 @@ from .programs import Solution, duals_hide_costs, run
 REWARD, MORE_REWARD = 8, 16
 
 
-ON_HOST = "few pairs beside a number for \"not\" that must be used: the host solves their sparse problem"
+ON_HOST = 'few pairs beside a number for "not" that must be used: the host solves their sparse problem'
 
 # A problem that has the cheapest assignments of the costs, its solution, and a solution of the costs with equal pairs.
 Solved = tuple[Costs, Solution, Solution]
