@@ -176,12 +176,14 @@ LIMITS = {"none": (None, 0), "above": (7e5, 0), "below 0": (-3e5, -1e6)}  # with
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
 @pytest.mark.parametrize("maximize", [False, True])
 @pytest.mark.parametrize("limit", LIMITS)
-def test_more_columns_than_rows_begin_anew_from_the_doubled_problem(monkeypatch, dtype, maximize, limit):
+@pytest.mark.parametrize("columns", [131, 150])
+def test_more_columns_than_rows_begin_anew_from_a_square_problem(monkeypatch, dtype, maximize, limit, columns):
+    assert 131 - 121 <= doubled.MOST_PADS < 150 - 121
     monkeypatch.setattr(doubled, "LEVELS", 1)  # nearly any search takes long
     monkeypatch.setattr(doubled, "ROWS_OF_A_LEVEL", 1000)
     sign = -1 if maximize else 1
     (cost_limit, added), random = LIMITS[limit], np.random.default_rng(5)
-    entries = (sign * (1e6 * squares(random.random((251, 2)), random.random((263, 2))) + added)).astype(dtype)
+    entries = (sign * (1e6 * squares(random.random((121, 2)), random.random((columns, 2))) + added)).astype(dtype)
     asked = {"maximize": maximize, "cost_limit": None if cost_limit is None else int(sign * cost_limit)}
     found = gmatch.lap(entries, method="core", threads=2, certify=True, infeasible="partial", **asked)
     trace = " ".join(found.stats["trace"])
@@ -194,10 +196,12 @@ def test_more_columns_than_rows_begin_anew_from_the_doubled_problem(monkeypatch,
     assert transposed.cost == pytest.approx(other.cost, rel=1e-12)
 
 
-def test_forbidden_pairs_of_a_doubled_problem_stay_forbidden(monkeypatch):
+@pytest.mark.parametrize("most_pads", [0, 16])
+def test_forbidden_pairs_of_a_square_problem_stay_forbidden(monkeypatch, most_pads):
+    monkeypatch.setattr(doubled, "MOST_PADS", most_pads)
     monkeypatch.setattr(doubled, "LEVELS", 1)
     ends = set()
-    for seed in range(40):
+    for seed in range(20):
         random = np.random.default_rng(seed)
         entries = np.where(random.random((40, 44)) < 0.85, np.inf, random.random((40, 44)))
         found = gmatch.lap(entries, method="core", threads=2, certify=True, infeasible="partial")
@@ -246,10 +250,11 @@ def test_a_gpu_begins_anew(monkeypatch, dtype, maximize):
 @pytest.mark.skipif(not GPU, reason="needs a GPU")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
 @pytest.mark.parametrize("limit", LIMITS)
-def test_a_gpu_doubles_a_matrix_with_more_columns_than_rows(monkeypatch, dtype, limit):
+@pytest.mark.parametrize("columns", [1213, 1240])
+def test_a_gpu_makes_a_matrix_with_more_columns_than_rows_square(monkeypatch, dtype, limit, columns):
     monkeypatch.setattr(doubled, "LEVELS", 1)  # nearly any search takes long
     (cost_limit, added), random = LIMITS[limit], np.random.default_rng(6)
-    entries = (1e6 * squares(random.random((1201, 2)), random.random((1213, 2))) + added).astype(dtype)
+    entries = (1e6 * squares(random.random((1201, 2)), random.random((columns, 2))) + added).astype(dtype)
     asked = {"cost_limit": None if cost_limit is None else int(cost_limit), "infeasible": "partial"}
     found = gmatch.lap(entries, method="core", device="gpu", certify=True, **asked)
     assert found.stats["trace"].count("coarsen") == 1

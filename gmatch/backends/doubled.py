@@ -14,6 +14,10 @@ duals: of the row or column itself, and of its copy.
 
 Sparse costs are doubled as sparse costs. A matrix is doubled where it lies: see csrc/core/core.cuh. There a column and
 its own copy cost as much as an entry 0, which a limit below 0 cuts off.
+
+A matrix with only a few more columns than rows is padded with rows of zeros in place of that. All rows of zeros want
+the column of the highest dual, so most of these rows end in a phase of their own. But the problem is half as large. If
+few columns have their own copies, a phase of the doubled problem finds one path, since paths lead from half to half.
 """
 
 from __future__ import annotations
@@ -37,6 +41,9 @@ if TYPE_CHECKING:
 FEWEST_ROWS = 400
 
 
+# A matrix with up to this number of columns more than rows is padded: benchmarks/log/core_gpu.md, "A matrix with more
+# columns than rows is doubled".
+MOST_PADS = 16
 # A core of a matrix that is not square is given up if the rest of its search would have more levels than this, and one
 # more for every ROWS_OF_A_LEVEL rows. The doubled problem then takes less time: benchmarks/log/core_gpu.md, "A matrix
 # with more columns than rows is doubled".
@@ -160,7 +167,7 @@ def _largest(*arrays: Any) -> float:
     return max((float(abs(array).max()) for array in arrays if array.size), default=0.0)
 
 
-def assign_doubled_in_time(
+def assign_squared_in_time(
     costs: DenseCosts,
     start: Start,
     run: Callable[[DenseCosts, Start, int], Assigned],
@@ -168,37 +175,57 @@ def assign_doubled_in_time(
 ) -> Assigned:
     """Walks the plan of csrc/core/plan.cuh for a matrix with more columns than rows.
 
-    If it ends with the step `coarsen`, walks it again for the doubled problem, from the duals that were found. `run`
-    walks it once, for costs, a start and the most levels that the rest of a search may have. 0 means any number.
+    If it ends with the step `coarsen`, walks it again for a square problem, from the duals that were found. `run` walks
+    it once, for costs, a start and the most levels that the rest of a search may have. 0 means any number.
     """
     rows, columns = costs.array.shape
-    doubled = Doubled(costs.doubled(), (rows, columns))
-    if not doubled.costs.fits_core:
+    pads = columns - rows <= MOST_PADS
+    square = costs.squared(columns if pads else rows + columns)
+    if not square.fits_core:
         return run(costs, start, 0)
     walks = [run(costs, start, LEVELS + rows // ROWS_OF_A_LEVEL)]
     if walks[0].counters["trace"][-1] != "coarsen":
         return walks[0]
     free = 0 if costs.limit is None else min(costs.limit, 0)  # what a column and its own copy cost
+
+    def duals(v: Any, u: Any) -> Any:
+        return v if pads else namespace(v).concatenate([v, u - free])
+
     with beside(costs.array):
-        v, u = walks[0].v, walks[0].u - free
-        begun = Start(AssignmentStart.BIDS, v=namespace(v).concatenate([v, u]) - max(v.max(), u.max()))
-        for _ in range(2):  # again from halves, if these are hidden by roundings
-            both = run(doubled.costs, begun, 0)
-            walks.append(both)
-            if both.counters["size"] < rows + columns or both.counters["trace"][-1] != "reprice":
+        begun = Start(AssignmentStart.BIDS, v=_with_highest_zero(duals(walks[0].v, walks[0].u)))
+        for _ in range(2):  # again from the duals of the matrix, if these are hidden by roundings
+            found = run(square, begun, 0)
+            walks.append(found)
+            if found.counters["size"] < max(square.shape) or found.counters["trace"][-1] != "reprice":
                 break
-            if free:
-                both.u[rows:] -= free
-                both.v[columns:] += free
-            halves = halve(costs, both)
+            if not pads and free:
+                found.u[rows:] -= free
+                found.v[columns:] += free
+            halves = (_without_pads if pads else halve)(costs, found)
             if not halves.is_rounded:
                 counters = add_counters(*(walk.counters for walk in walks))
                 of_last = {name: halves.found.counters[name] for name in ("size", "start_size")}
-                kept = {name: both.counters[name] for name in ("entries", "code") if name in both.counters}
+                kept = {name: found.counters[name] for name in ("entries", "code") if name in found.counters}
                 return halves.found._replace(counters=counters | of_last | kept)
-            halves.duals[columns:] -= free
-            begun = Start(AssignmentStart.GIVEN, both.row_match, halves.duals)
+            begun = Start(AssignmentStart.GIVEN, found.row_match, duals(halves.found.v, halves.found.u))
     return run(costs, start, 0)
+
+
+def _with_highest_zero(duals: Any) -> Any:
+    return duals - duals.max()
+
+
+def _without_pads(costs: DenseCosts, found: Assigned) -> Halves:
+    """The solution of a matrix, from a solution of the padded problem that matches all rows."""
+    xp, rows = namespace(found.v), len(costs.array)
+    is_matched = found.col_match < rows
+    highest = found.v.max()  # of the columns that stay free, up to roundings
+    u, v = found.u[:rows] + highest, xp.where(is_matched, found.v - highest, 0).astype(found.v.dtype)
+    col_match = xp.where(is_matched, found.col_match, -1).astype(np.int32)
+    start_size = max(0, found.counters["start_size"] - (len(found.row_match) - rows))
+    counters = found.counters | {"size": rows, "start_size": start_size}
+    is_rounded = u.dtype.kind == "f" and _largest(found.u, found.v) > TIMES_OF_HALVES * _largest(u, v)
+    return Halves(Assigned(found.row_match[:rows], col_match, u, v, counters), None, is_rounded)
 
 
 def halve(costs: DenseCosts, both: Assigned) -> Halves:

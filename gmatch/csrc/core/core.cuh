@@ -9,9 +9,12 @@
 // in an order that differs from row to row. If they were chosen by position, all rows would take one set of columns, and the
 // core would have no assignment.
 //
-// If columns may stay free, an auction and a search that finds many paths need a square problem. So a core may hold the doubled
-// problem of a matrix: see gmatch/backends/doubled.py. After the n rows come copies of the m columns, and after the m columns
-// copies of the n rows. A copy of a column reads its column of the matrix, and keeps an entry 0 for the column itself.
+// If columns may stay free, an auction and a search that finds many paths need a square problem. So a core may hold one of two
+// square problems in place of a matrix: see gmatch/backends/doubled.py.
+//
+//   padded    more rows, whose entries are all 0. The columns that they get stay free
+//   doubled   After the n rows come copies of the m columns, and after the m columns copies of the n rows. A copy of a column
+//             reads its column of the matrix, and keeps an entry 0 for the column itself
 #pragma once
 #include "costs/pass.cuh"
 #include "costs/spreads.cuh"
@@ -38,21 +41,22 @@ struct Core {
     Count found;         // by repricing: lanes that found something better than a row's pair
   };
 
-  // Some rows, and the matrix that they read: the matrix, or its transpose. Their numbers, and the numbers of its columns, begin
-  // at `first_row` and at `first_column`.
+  // Some rows, and the matrix that they read: the matrix, its transpose, or zeros. Their numbers, and the numbers of its columns,
+  // begin at `first_row` and at `first_column`.
   struct Part {
     DenseCosts<Stored> costs;
     Vertex first_row, first_column;
   };
 
   DenseCosts<Stored> dense;
-  Vertex num_rows, num_columns;  // of the matrix, or of the doubled problem
+  Vertex num_rows, num_columns;  // of the matrix, or of the square problem
   Vertex* sizes;    // [num_rows]
   Vertex* columns;  // [num_rows][ROOM]
   Cost* entries;    // [num_rows][ROOM] the numbers of the matrix
   Dual* rest;       // [num_rows] the least cost - v of a pair that is not in the core, or less. It stays a bound while v only
                     // falls. If v rises, as when prices are refined, repricing finds the pairs that it then misses
   Totals* totals;   // [1]
+  Stored* zero;     // [1] all entries of the rows that pad a matrix
 
   DEVICE void carve(Workspace& workspace) {
     sizes = workspace.take<Vertex>(num_rows);
@@ -60,26 +64,30 @@ struct Core {
     entries = workspace.take<Cost>(static_cast<Count>(num_rows) * ROOM);
     rest = workspace.take<Dual>(num_rows);
     totals = workspace.take<Totals>(1);
+    zero = workspace.take<Stored>(1);
   }
 
-  DEVICE bool is_doubled() const { return num_rows != dense.num_rows; }
-  DEVICE bool is_copy(Vertex row) const { return row >= dense.num_rows; }
+  DEVICE bool is_extended() const { return num_rows != dense.num_rows; }
+  DEVICE bool is_doubled() const { return num_columns != dense.num_columns; }
+  DEVICE bool is_copy(Vertex row) const { return is_doubled() && row >= dense.num_rows; }
   // A copy of a column, and the column.
   DEVICE bool is_own(Vertex row, Vertex column) const { return is_copy(row) && column == row - dense.num_rows; }
   // Whether the part of a row has a column.
   DEVICE bool is_in_part(Vertex row, Vertex column) const { return is_copy(row) == (column >= dense.num_columns); }
-  DEVICE Part part(bool of_copies) const {
-    if (!of_copies) return {dense, 0, 0};
-    DenseCosts<Stored> turned = dense;
-    turned.num_rows = dense.num_columns;
-    turned.num_columns = dense.num_rows;
-    turned.row_stride = dense.column_stride;
-    turned.column_stride = dense.row_stride;
-    return {turned, dense.num_rows, dense.num_columns};
+  // The part of a row.
+  DEVICE Part part_of(Vertex row) const {
+    if (row < dense.num_rows) return {dense, 0, 0};
+    DenseCosts<Stored> other = dense;
+    other.num_rows = num_rows - dense.num_rows;
+    other.num_columns = is_doubled() ? dense.num_rows : num_columns;
+    other.row_stride = is_doubled() ? dense.column_stride : 0;
+    other.column_stride = is_doubled() ? dense.row_stride : 0;
+    if (!is_doubled()) other.costs = zero;
+    return {other, dense.num_rows, is_doubled() ? dense.num_columns : 0};
   }
   // The entry of a pair of a part, or of a column and its copy.
   DEVICE Cost entry(Vertex row, Vertex column) const {
-    if (!is_copy(row)) return dense.entry(row, column);
+    if (row < dense.num_rows) return dense.entry(row, column);
     return column < dense.num_columns ? Cost{} : dense.entry(column - dense.num_columns, row - dense.num_rows);
   }
   DEVICE Dual cost_of(Vertex row, Vertex column) const { return of_entry(entry(row, column)); }
@@ -100,7 +108,10 @@ struct Core {
   template <class Team>
   DEVICE void build(Team& team, const Dual* v) const {
     team.each(num_rows, [&](Count row) { sizes[row] = 0; });
-    if (team.rank() == 0) *totals = Totals{};
+    if (team.rank() == 0) {
+      *totals = Totals{};
+      *zero = Stored{};
+    }
     team.sync();
     SpreadsOfSome<Dual> spreads;
     each_part_of_few_rows(team, v, [&](const RowPass<Stored>& pass, const Part& part, Vertex first_row, const Dual* v_there) {
@@ -257,8 +268,8 @@ struct Core {
   template <class Team, class Use>
   DEVICE void each_part_of_few_rows(const Team& team, const Dual* v, Use use) const {
     NOT_UNROLLED
-    for (int copies = 0; copies < (is_doubled() ? 2 : 1); ++copies) {
-      const Part of = part(copies == 1);
+    for (int k = 0; k < (is_extended() ? 2 : 1); ++k) {
+      const Part of = part_of(k == 0 ? 0 : dense.num_rows);
       const RowPass<Stored> pass{of.costs};
       pass.each_few_rows(team, [&](Vertex first_row) { use(pass, of, first_row, v + of.first_column); });
     }
@@ -288,7 +299,7 @@ struct Core {
     // Entries that are read together stay in registers, and each has a bit of a word.
     constexpr Vertex BYTES = 192, BLOCKS = Team::AT_ONCE > 1 ? BYTES / (sizeof(Stored) + sizeof(judge.see(0))) : 1;
     static_assert(BLOCKS <= 32, "each entry has a bit");
-    const Part of = part(is_copy(row));
+    const Part of = part_of(row);
     const Vertex columns_there = of.costs.num_columns;
     const Vertex blocks = (columns_there + STRATA - 1) / STRATA, in_last = columns_there - (blocks - 1) * STRATA;
     const Vertex turned = static_cast<Vertex>((static_cast<unsigned>(row) * 2654435761u + turn) % static_cast<unsigned>(blocks));
@@ -508,7 +519,7 @@ struct Core {
   }
 };
 
-// The core of a problem of some rows and columns: of the matrix, or of the doubled problem.
+// The core of a problem of some rows and columns: of the matrix, or of a square problem in its place.
 template <class Stored>
 DEVICE Core<Stored> core_of(const DenseCosts<Stored>& costs, Vertex num_rows, Vertex num_columns) {
   return {costs, num_rows, num_columns};

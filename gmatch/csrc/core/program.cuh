@@ -181,15 +181,15 @@ class AssignmentByCore {
     // A start by bids may have duals that are nearly optimal: an auction goes on from them.
     facts.is_fresh = !has_pairs && (!task_.has_duals || task_.start == AssignmentStart::bids);
     facts.is_new = true;
-    // If duals are given, no look is needed. A doubled matrix has no diagonal.
-    if ((task_.has_duals || core_.is_doubled()) && facts.last == CoreStep::sample) facts.last = CoreStep::look;
+    // If duals are given, no look is needed. A matrix with more columns than rows has no diagonal.
+    if ((task_.has_duals || core_.is_extended()) && facts.last == CoreStep::sample) facts.last = CoreStep::look;
     facts.rows = core_.num_rows;
     facts.columns = core_.num_columns;
     while (true) {
       const CoreStep step = next_step(facts, limits_of_one_device());
       if (step == CoreStep::done || !takes(LAUNCH, step)) return;
       if (team.rank() == 0) reinterpret_cast<CoreReport*>(task_.report)->trace.add(step);
-      if (step == CoreStep::coarsen || (step == CoreStep::bound && core_.is_doubled())) return;
+      if (step == CoreStep::coarsen || (step == CoreStep::bound && core_.is_extended())) return;
       take<LAUNCH>(team, step, facts);
       facts.last = step;
     }
