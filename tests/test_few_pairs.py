@@ -325,24 +325,17 @@ def test_few_pairs_on_a_gpu(shape: tuple[int, int], dtype: str) -> None:
                 assert float(found.cost) + out == pytest.approx(float(host.cost) + expected)
 
 
-class Elsewhere(gmatch.DenseCosts):
-    """Costs of a host that are taken for costs of a GPU."""
-
-    def __init__(self, cost: Any, **asked: Any) -> None:
-        super().__init__(cost, **asked)
-        vars(self)["device"] = "gpu"
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("maximize", [False, True])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_a_host_solves_few_pairs_of_a_gpu_beside_a_number_for_not(
     shape: tuple[int, int], maximize: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The matrix lies on a host here."""
     solved = []
 
     def mended(costs: Any, solution: Any, plan: Any) -> Any:
-        solved.append(tiers.solve_few_pairs(Elsewhere(costs.matrix, maximize=maximize), plan, solution))
+        solved.append(tiers.solve_few_pairs(costs, plan, solution))
         return solved[-1], None
 
     monkeypatch.setattr(tiers, "_mended_on_host", mended)
@@ -360,7 +353,7 @@ def test_which_few_pairs_of_a_gpu_a_host_solves_at_once(monkeypatch: pytest.Monk
 
     def is_solved(costs: Any, deterministic: bool = False, **asked: Any) -> bool:
         plan = Plan(cpu, gmatch.Tree(), deterministic=deterministic)
-        return tiers.solve_few_pairs(Elsewhere(costs, **asked), plan) is not None
+        return tiers.solve_few_pairs(gmatch.DenseCosts(costs, **asked), plan) is not None
 
     costs = few(3, (90, 90), 1e9)
     forbidden, with_a_pair = costs.copy(), costs.copy()

@@ -72,7 +72,7 @@ def _optimum(costs: Costs, plan: Plan, start: Start, columns_first: bool) -> Sol
     """
     fits = not plan.method.needs_room or costs.fits_core
     solved = None if fits and not costs.overflows else solve_by_tiers(costs, plan)
-    if solved is None:
+    if solved is None and costs.device == "gpu":
         solved = solve_few_pairs(costs, plan)
     if solved is None:
         solution, hides_costs = run_once(costs, plan, start)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import _native
 from ..arrays import mover_to, namespace, to_host
 from ..backends import cpu
 from ..backends.protocol import Vectors, add_counters
@@ -71,7 +72,7 @@ def mended(costs: Costs, solution: Solution, plan: Plan) -> Solved:
             find_exact_optimum(costs, solution, unproven_sum)
             solution = solution._replace(entries=None)  # the pairs may be others now
             return costs, solution, solution
-    solved = solve_few_pairs(costs, plan, solution)
+    solved = solve_few_pairs(costs, plan, solution) if costs.device == "gpu" else None
     if solved is not None:
         return solved
     if _is_exact(costs.minimised(), costs.shape, solution):
@@ -117,7 +118,7 @@ def solve_few_pairs(costs: Costs, plan: Plan, after: Solution | None = None) -> 
     used: if a row has no cheaper pair, or if the duals of a solution by other means hide costs. That solution is
     `after`. Returns None for other costs.
     """
-    if costs.device != "gpu" or not isinstance(costs, DenseCosts) or plan.deterministic or not _may_have_not(costs):
+    if not isinstance(costs, DenseCosts) or plan.deterministic or not _may_have_not(costs):
         return None
     others = costs.array != (-costs.highest if costs.maximize else costs.highest)
     if FEW * int(others.sum()) > others.size:
@@ -126,7 +127,8 @@ def solve_few_pairs(costs: Costs, plan: Plan, after: Solution | None = None) -> 
     if after is None and len(np.unique(rows)) == len(costs.array):
         return None
     of_pairs = to_host(costs.array[others]).astype(np.float64) * (-1 if costs.maximize else 1)
-    few_pairs = cpu.few_pairs_of(rows, columns, of_pairs, *costs.array.shape, costs.highest)
+    num_rows, num_columns = costs.array.shape
+    few_pairs = _native.few_pairs_of(rows, columns, of_pairs, num_rows, num_columns, costs.highest)
     vectors = cpu.new_vectors(costs)
     exact, counters = cpu.few_pairs_in_tiers(few_pairs, vectors)
     if exact is None:

@@ -180,11 +180,6 @@ def assign_in_tiers(
     return TIER_OUTCOMES[outcome], None if unproven_sum < 0 else unproven_sum, exact, counters
 
 
-def few_pairs_of(*pairs: Any) -> Any:
-    """Few pairs: their rows, columns and costs, row after row; the numbers of rows and columns, and the common cost."""
-    return _native.few_pairs_of(*pairs)
-
-
 def few_pairs_in_tiers(few_pairs: Any, vectors: Vectors) -> tuple[ExactDuals | None, dict[str, Any]]:
     """Duals in tiers of few pairs whose common cost stands for "not", and counters by name. Writes the vectors.
 
