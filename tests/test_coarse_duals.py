@@ -1,5 +1,6 @@
 """Duals of a coarse matrix, with which a core begins anew if the rest of its search would take long."""
 
+import re
 from functools import partial
 
 import numpy as np
@@ -8,7 +9,8 @@ from conftest import GPU
 
 import gmatch
 from gmatch import _native
-from gmatch.backends import coarse_duals, cpu, gpu
+from gmatch.backends import coarse_duals, cpu, doubled, gpu
+from gmatch.backends.doubled import halve
 from gmatch.backends.protocol import Assigned, AssignmentStart, Start
 from gmatch.methods import Core, TiedCore
 
@@ -96,7 +98,7 @@ REDUCE = Start(AssignmentStart.REDUCE)
 def test_a_long_search_begins_anew_from_coarse_duals(runs):
     random = np.random.default_rng(3)
     costs = gmatch.DenseCosts(squares(random.random((300, 2)), random.random((300, 2))))
-    found = coarse_duals.assign_in_time(costs, REDUCE, runs)
+    found = coarse_duals.assign_in_time(costs, REDUCE, runs, halve)
     # Coarse matrices have no search that is given up.
     assert [rows for rows, _, _ in runs.calls] == [300, 19, 19, 75, 300]
     assert [most_levels for _, _, most_levels in runs.calls] == [300 // coarse_duals.LONG, 0, 0, 0, 0]
@@ -116,7 +118,7 @@ def test_a_long_search_begins_anew_from_coarse_duals(runs):
 
 def test_a_short_search_is_the_only_one(runs):
     costs = gmatch.DenseCosts(squares(np.arange(299.0)[:, None], np.ones((299, 1))))
-    found = coarse_duals.assign_in_time(costs, REDUCE, runs)
+    found = coarse_duals.assign_in_time(costs, REDUCE, runs, halve)
     assert [(rows, most_levels) for rows, _, most_levels in runs.calls] == [(299, 299 // coarse_duals.LONG)]
     assert found.counters["trace"] == ["price", "search", "reprice"]
 
@@ -131,7 +133,6 @@ def test_a_gpu_gives_a_core_up_and_searches_ties_in_the_matrix_first(monkeypatch
 
 OTHERS = {
     "few rows": np.ones((20, 20)),
-    "more columns": np.ones((30, 40)),
     "a forbidden pair": np.where(np.eye(30), np.inf, 1.0),
     "a limit": gmatch.DenseCosts(np.arange(900.0).reshape(30, 30), cost_limit=500),
 }
@@ -140,14 +141,14 @@ OTHERS = {
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_costs_are_searched_to_the_end(runs, name):
     costs = OTHERS[name] if name == "a limit" else gmatch.DenseCosts(OTHERS[name])
-    coarse_duals.assign_in_time(costs, REDUCE, runs)
+    coarse_duals.assign_in_time(costs, REDUCE, runs, halve)
     assert [most_levels for _, _, most_levels in runs.calls] == [0]
 
 
 @pytest.mark.parametrize("given", [{"v": np.zeros(30)}, {"row_match": np.arange(30)}])
 def test_a_start_that_is_given_is_kept(runs, given):
     start = REDUCE._replace(**given)
-    coarse_duals.assign_in_time(gmatch.DenseCosts(np.arange(900.0).reshape(30, 30)), start, runs)
+    coarse_duals.assign_in_time(gmatch.DenseCosts(np.arange(900.0).reshape(30, 30)), start, runs, halve)
     assert [(kept, most_levels) for _, kept, most_levels in runs.calls] == [(start, 0)]
 
 
@@ -167,6 +168,47 @@ def test_threads_begin_anew(monkeypatch, dtype, maximize):
     trace = " ".join(found.stats["trace"])
     assert trace.startswith("look price auction refine search coarsen price auction refine search reprice")
     assert found.cost == pytest.approx(gmatch.lap(entries, maximize=maximize, threads=1).cost, rel=1e-12)
+
+
+LIMITS = {"none": (None, 0), "above": (7e5, 0), "below 0": (-3e5, -1e6)}  # with what is added to all costs
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("columns", [131, 150])
+def test_more_columns_than_rows_begin_anew_from_a_square_problem(monkeypatch, dtype, maximize, limit, columns):
+    assert 131 - 121 <= doubled.MOST_PADS < 150 - 121
+    monkeypatch.setattr(doubled, "LEVELS", 1)  # nearly any search takes long
+    monkeypatch.setattr(doubled, "ROWS_OF_A_LEVEL", 1000)
+    sign = -1 if maximize else 1
+    (cost_limit, added), random = LIMITS[limit], np.random.default_rng(5)
+    entries = (sign * (1e6 * squares(random.random((121, 2)), random.random((columns, 2))) + added)).astype(dtype)
+    asked = {"maximize": maximize, "cost_limit": None if cost_limit is None else int(sign * cost_limit)}
+    found = gmatch.lap(entries, method="core", threads=2, certify=True, infeasible="partial", **asked)
+    trace = " ".join(found.stats["trace"])
+    # Floats may be searched again from halves.
+    again = "( price search reprice)?" if dtype is np.float64 else ""
+    assert re.fullmatch(f"price auction refine search coarsen price auction refine search reprice{again}", trace)
+    other = gmatch.lap(entries, threads=1, infeasible="partial", **asked)
+    assert found.cost == pytest.approx(other.cost, rel=1e-12)
+    transposed = gmatch.lap(entries.T, method="core", threads=2, infeasible="partial", **asked)
+    assert transposed.cost == pytest.approx(other.cost, rel=1e-12)
+
+
+@pytest.mark.parametrize("most_pads", [0, 16])
+def test_forbidden_pairs_of_a_square_problem_stay_forbidden(monkeypatch, most_pads):
+    monkeypatch.setattr(doubled, "MOST_PADS", most_pads)
+    monkeypatch.setattr(doubled, "LEVELS", 1)
+    ends = set()
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        entries = np.where(random.random((40, 44)) < 0.85, np.inf, random.random((40, 44)))
+        found = gmatch.lap(entries, method="core", threads=2, certify=True, infeasible="partial")
+        if "coarsen" in found.stats.get("trace", ()):
+            ends.add(found.stats["trace"][-1])
+        assert found.cost == pytest.approx(gmatch.lap(entries, infeasible="partial").cost, rel=1e-12)
+    assert "reprice" in ends
 
 
 def test_a_search_goes_on_unless_its_rest_takes_long():
@@ -203,3 +245,21 @@ def test_a_gpu_begins_anew(monkeypatch, dtype, maximize):
     found = gmatch.lap(entries, maximize=maximize, method="core", device="gpu", certify=True)
     assert found.stats["trace"].count("price") == 2
     assert found.cost == pytest.approx(gmatch.lap(entries, maximize=maximize).cost, rel=1e-12)
+
+
+@pytest.mark.skipif(not GPU, reason="needs a GPU")
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32])
+@pytest.mark.parametrize("limit", LIMITS)
+@pytest.mark.parametrize("columns", [1213, 1240])
+def test_a_gpu_makes_a_matrix_with_more_columns_than_rows_square(monkeypatch, dtype, limit, columns):
+    monkeypatch.setattr(doubled, "LEVELS", 1)  # nearly any search takes long
+    (cost_limit, added), random = LIMITS[limit], np.random.default_rng(6)
+    entries = (1e6 * squares(random.random((1201, 2)), random.random((columns, 2))) + added).astype(dtype)
+    asked = {"cost_limit": None if cost_limit is None else int(cost_limit), "infeasible": "partial"}
+    found = gmatch.lap(entries, method="core", device="gpu", certify=True, **asked)
+    assert found.stats["trace"].count("coarsen") == 1
+    assert found.stats["dense_searches"] == 0
+    other = gmatch.lap(entries, **asked)
+    assert found.cost == pytest.approx(other.cost, rel=1e-12)
+    transposed = gmatch.lap(entries.T, method="core", device="gpu", certify=True, **asked)
+    assert transposed.cost == pytest.approx(other.cost, rel=1e-12)

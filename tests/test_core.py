@@ -370,8 +370,11 @@ TRACES = {
 STEPS_OF_SERIAL_CORE = re.compile(
     "(search_matrix ?)?(sample ?)?(price ?)?(auction ?)?(learn ?)?(search ?)?(learn ?)?(search_matrix ?)?"
 )
-# The steps of the program that runs on a GPU and on several threads.
-STEPS_OF_PROGRAM = re.compile("(look )?price ?(auction refine ?)?(search reprice ?)*((search )?bound search_matrix)?")
+# The steps of the program that runs on a GPU and on several threads. Costs with more columns than rows may begin anew.
+STEPS_OF_PROGRAM = re.compile(
+    "(price auction refine (search reprice )*search coarsen )?"
+    "(look )?price ?(auction refine ?)?(search reprice ?)*((search )?bound search_matrix)?"
+)
 
 
 def report_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) -> list[int]:

@@ -15,6 +15,9 @@ from fake_gpus import FakeReader
 from scipy.optimize import linear_sum_assignment
 
 import gmatch
+from gmatch.assignment import tiers
+from gmatch.assignment.plan import Plan
+from gmatch.backends import cpu
 from gmatch.methods import FEW_PAIRS_REASON
 from gmatch.problems import limits
 from gmatch.small import small_first
@@ -320,6 +323,60 @@ def test_few_pairs_on_a_gpu(shape: tuple[int, int], dtype: str) -> None:
                 out = 0 if limit is None else limit * (sum(shape) - 2 * found.size) / 2
                 expected = 0 if limit is None else limit * (sum(shape) - 2 * host.size) / 2
                 assert float(found.cost) + out == pytest.approx(float(host.cost) + expected)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("maximize", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_host_solves_few_pairs_of_a_gpu_beside_a_number_for_not(
+    shape: tuple[int, int], maximize: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The matrix lies on a host here."""
+    solved = []
+
+    def mended(costs: Any, solution: Any, plan: Any) -> Any:
+        solved.append(tiers.solve_few_pairs(costs, plan, solution))
+        return solved[-1], None
+
+    monkeypatch.setattr(tiers, "_mended_on_host", mended)
+    monkeypatch.setattr(tiers, "mover_to", lambda device: lambda array: array)
+    costs = few(3, shape, 1e9).astype(dtype) * np.float32(-1 if maximize else 1)
+    found = gmatch.lap(costs, maximize=maximize, method="tree", threads=1, certify=True)
+    assert len(solved) == 1
+    other = gmatch.lap(costs, maximize=maximize, threads=1)
+    one, two = (parts_of(abs(costs), result.row_ind, result.col_ind) for result in (found, other))
+    assert one == pytest.approx(two, rel=1e-12)
+
+
+def test_which_few_pairs_of_a_gpu_a_host_solves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiers, "mover_to", lambda device: lambda array: array)
+
+    def is_solved(costs: Any, deterministic: bool = False, **asked: Any) -> bool:
+        plan = Plan(cpu, gmatch.Tree(), deterministic=deterministic)
+        return tiers.solve_few_pairs(gmatch.DenseCosts(costs, **asked), plan) is not None
+
+    costs = few(3, (90, 90), 1e9)
+    forbidden, with_a_pair = costs.copy(), costs.copy()
+    forbidden[0, 0] = np.inf
+    with_a_pair[range(90), range(90)] = 0.5
+    assert is_solved(costs)
+    assert is_solved(costs.T)
+    assert not is_solved(costs, deterministic=True)
+    assert not is_solved(with_a_pair), "the number need not be used"
+    assert not is_solved(few(3, (90, 90), 1e9, each=4)), "many pairs"
+    assert not is_solved(forbidden)
+    assert not is_solved(few(3, (90, 90), 1e5)), "a number that stands for nothing"
+    assert not is_solved(costs, cost_limit=1e8)
+
+
+@pytest.mark.skipif(not GPU, reason="needs a GPU")
+def test_a_number_for_not_that_must_be_used_on_a_gpu() -> None:
+    costs = few(3, (1200, 1300), 1e9)
+    found = gmatch.lap(costs, device="gpu", certify=True)
+    assert found.exact is not None
+    assert parts_of(costs, found.row_ind, found.col_ind) == pytest.approx(
+        parts_of(costs, *linear_sum_assignment(costs)), rel=1e-12
+    )
 
 
 @pytest.mark.skipif(not GPU, reason="needs a GPU")

@@ -9,10 +9,10 @@ import pytest
 
 import gmatch
 from gmatch import CertificateError, FunctionCosts, Infeasible, InvalidInput, RowWindows
-from gmatch.assignment.doubled import Doubled
 from gmatch.assignment.plan import Plan
 from gmatch.assignment.programs import run
 from gmatch.backends import backend_for
+from gmatch.backends.doubled import Doubled
 from gmatch.backends.protocol import AssignmentStart, Start
 from gmatch.distributed.drawn import Draws
 from gmatch.distributed.margins import ROUNDINGS, MarginsOfCore, RisenRows

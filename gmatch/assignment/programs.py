@@ -12,6 +12,7 @@ import numpy as np
 from .. import _native
 from ..arrays import mover_to, to_host
 from ..backends import BACKENDS, cpu
+from ..backends.doubled import FEWEST_ROWS, Doubled
 from ..backends.protocol import Assigned, Start, Vectors, add_counters
 from ..devices import READERS
 from ..methods import Tree, assignment_method_of
@@ -21,7 +22,6 @@ from ..problems.limits import LARGE_ON_GPU
 from ..problems.sparse import SparseCosts
 from ..result import STEPS, ExactDuals, Status
 from ..small import small_first
-from .doubled import FEWEST_ROWS, Doubled
 from .plan import FROM_MINIMA, Costs, Plan, kind_of_start
 
 

@@ -20,7 +20,7 @@ from .limit import free_pairs_above_limit, with_ways_out, without_ways_out
 from .partial import cover_of_allowed_pairs, infeasible, joined, parts_of
 from .plan import FROM_MINIMA, Costs, Plan
 from .programs import Solution, nothing, run_once
-from .tiers import mended, solve_by_tiers
+from .tiers import mended, solve_by_tiers, solve_few_pairs
 from .ties import settle_ties
 
 
@@ -72,6 +72,8 @@ def _optimum(costs: Costs, plan: Plan, start: Start, columns_first: bool) -> Sol
     """
     fits = not plan.method.needs_room or costs.fits_core
     solved = None if fits and not costs.overflows else solve_by_tiers(costs, plan)
+    if solved is None and costs.device == "gpu":
+        solved = solve_few_pairs(costs, plan)
     if solved is None:
         solution, hides_costs = run_once(costs, plan, start)
         solved = mended(costs, solution, plan) if hides_costs else (costs, solution, solution)

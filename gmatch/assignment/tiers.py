@@ -18,12 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import namespace
+from .. import _native
+from ..arrays import mover_to, namespace, to_host
 from ..backends import cpu
 from ..backends.protocol import Vectors, add_counters
 from ..errors import InvalidInput, changed
 from ..methods import JV
 from ..problems.dense import DenseCosts
+from ..problems.limits import FEW, LARGE_ON_GPU
 from ..problems.sparse import SparseCosts
 from ..problems.splits import ROOM, Split, fit, never_used, split_values
 from ..result import ExactDuals, Tier
@@ -35,6 +37,8 @@ from .programs import Solution, duals_hide_costs, run
 # column stays free.
 REWARD, MORE_REWARD = 8, 16
 
+
+ON_HOST = 'few pairs beside a number for "not" that must be used: the host solves their sparse problem'
 
 # A problem that has the cheapest assignments of the costs, its solution, and a solution of the costs with equal pairs.
 Solved = tuple[Costs, Solution, Solution]
@@ -68,6 +72,9 @@ def mended(costs: Costs, solution: Solution, plan: Plan) -> Solved:
             find_exact_optimum(costs, solution, unproven_sum)
             solution = solution._replace(entries=None)  # the pairs may be others now
             return costs, solution, solution
+    solved = solve_few_pairs(costs, plan, solution) if costs.device == "gpu" else None
+    if solved is not None:
+        return solved
     if _is_exact(costs.minimised(), costs.shape, solution):
         return costs, solution, solution
     split = _split_of(costs)
@@ -102,6 +109,40 @@ def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[
     counters, entries = add_counters(solution.counters, counters), cpu.entries_of(costs, copies.row_match)
     found = solution._replace(**copies._asdict(), entries=entries, exact=exact, counters=counters)
     return _in_tiers(costs, found, rests), None
+
+
+def solve_few_pairs(costs: Costs, plan: Plan, after: Solution | None = None) -> Solved | None:
+    """The cheapest assignment of costs on a GPU, nearly all of which are a number that stands for "not".
+
+    Few pairs cost less. The host solves their sparse problem, without the number. It does so only if the number must be
+    used: if a row has no cheaper pair, or if the duals of a solution by other means hide costs. That solution is
+    `after`. Returns None for other costs.
+    """
+    if not isinstance(costs, DenseCosts) or plan.deterministic or not _may_have_not(costs):
+        return None
+    others = costs.array != (-costs.highest if costs.maximize else costs.highest)
+    if FEW * int(others.sum()) > others.size:
+        return None
+    rows, columns = (to_host(numbers).astype(np.int32) for numbers in others.nonzero())
+    if after is None and len(np.unique(rows)) == len(costs.array):
+        return None
+    of_pairs = to_host(costs.array[others]).astype(np.float64) * (-1 if costs.maximize else 1)
+    num_rows, num_columns = costs.array.shape
+    few_pairs = _native.few_pairs_of(rows, columns, of_pairs, num_rows, num_columns, costs.highest)
+    vectors = cpu.new_vectors(costs)
+    exact, counters = cpu.few_pairs_in_tiers(few_pairs, vectors)
+    if exact is None:
+        return None
+    counters = counters if after is None else add_counters(after.counters, counters)
+    solution = Solution(min(costs.shape), *vectors, counters | {"reason": ON_HOST}, exact=exact).moved(mover_to("gpu"))
+    return costs, solution, solution
+
+
+def _may_have_not(costs: DenseCosts) -> bool:
+    """Whether the greatest cost is a float so large that it may stand for "not", and no pair is forbidden."""
+    most, rows = costs.highest, min(costs.shape)
+    is_large = most >= LARGE_ON_GPU and most > ROOM * (rows + 1) * abs(costs.lowest)
+    return costs.dual_type is np.float64 and costs.limit is None and not costs.forbids and is_large
 
 
 def _room_for_rests(costs: DenseCosts, plan: Plan) -> Any:

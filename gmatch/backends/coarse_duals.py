@@ -21,6 +21,7 @@ import numpy as np
 
 from ..arrays import beside, mover_to, namespace
 from ..types import number_type
+from .doubled import Halves, assign_squared_in_time
 from .protocol import Assigned, AssignmentStart, Start, add_counters
 
 if TYPE_CHECKING:
@@ -45,11 +46,21 @@ MOST_ROWS = 1 << 11
 OF_LAST = "size", "start_size", "entries", "code"
 
 
-def assign_in_time(costs: DenseCosts, start: Start, run: Callable[[DenseCosts, Start, int], Assigned]) -> Assigned:
+def assign_in_time(
+    costs: DenseCosts,
+    start: Start,
+    run: Callable[[DenseCosts, Start, int], Assigned],
+    halve: Callable[[DenseCosts, Assigned], Halves],
+) -> Assigned:
     """Walks the plan of csrc/core/plan.cuh. If it ends with the step `coarsen`, walks it again, from coarse duals.
+
+    A matrix with more columns than rows is made square in place of that.
 
     `run` walks it once, for costs, a start and the most levels that the rest of a search may have. 0 means any number.
     """
+    rows, columns = costs.array.shape
+    if rows < columns and start.v is None and start.row_match is None:
+        return assign_squared_in_time(costs, start, run, halve)
     if not _has_coarse_duals(costs, start):
         return run(costs, start, 0)
     found = run(costs, start, len(costs.array) // LONG)

@@ -30,6 +30,7 @@ from ..methods import (
 from ..result import ExactDuals, Tier
 from ..types import stored_as
 from .coarse_duals import assign_in_time
+from .doubled import halve
 from .protocol import Assigned, AssignedBatch, AssignmentStart, Cover, Matched, Start, Vectors
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def assign_in_tiers(
     """
     few_pairs = costs.few_pairs if costs.limit is None else None
     if few_pairs is not None and rests is None:
-        exact, counters = _few_pairs_in_tiers(costs, vectors)
+        exact, counters = few_pairs_in_tiers(few_pairs, vectors)
         if exact is not None:
             return "solved", None, exact, counters
     outcome, unproven_sum, words, counters = _native.assign_in_tiers(
@@ -184,12 +185,16 @@ def assign_in_tiers(
     return TIER_OUTCOMES[outcome], None if unproven_sum < 0 else unproven_sum, exact, counters
 
 
-def _few_pairs_in_tiers(costs: DenseCosts, vectors: Vectors) -> tuple[ExactDuals | None, dict[str, Any]]:
-    rows, columns = (np.empty(length, np.int64) for length in costs.array.shape)
-    counters = _native.assign_few_pairs_in_tiers(costs.few_pairs, *vectors, rows, columns)
+def few_pairs_in_tiers(few_pairs: Any, vectors: Vectors) -> tuple[ExactDuals | None, dict[str, Any]]:
+    """Duals in tiers of few pairs whose common cost stands for "not", and counters by name. Writes the vectors.
+
+    Returns None if the common cost does not stand for "not".
+    """
+    rows, columns = (np.empty(len(vector), np.int64) for vector in vectors[:2])
+    counters = _native.assign_few_pairs_in_tiers(few_pairs, *vectors, rows, columns)
     if counters is None:
         return None, {}
-    exact = ExactDuals((Tier(costs.few_pairs.highest, rows, columns),), vectors.u.copy(), vectors.v.copy())
+    exact = ExactDuals((Tier(few_pairs.highest, rows, columns),), vectors.u.copy(), vectors.v.copy())
     vectors.u[:], vectors.v[:] = exact.nearest_u(), exact.nearest_v()
     return exact, dict(counters) | {"team": "host", "threads": 1}
 
@@ -260,7 +265,7 @@ def _assign_core(costs: DenseCosts, method: Core, start: Start, threads: int | N
         program = partial(_native.assign_by_core, *_arguments(costs))
         return _search(program, costs, method, start, (costs.dual_spread(), most_levels, team_size))
 
-    return assign_in_time(costs, start, run)
+    return assign_in_time(costs, start, run, halve)
 
 
 def _assign_by_slacks(costs: DenseCosts, method: Munkres, start: Start, threads: int | None) -> Assigned:

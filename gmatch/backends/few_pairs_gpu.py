@@ -1,12 +1,12 @@
 """A matrix on a GPU in which nearly all pairs cost the same: the few cheaper pairs as sparse costs, doubled.
 
 `csrc/costs/few_pairs.cuh` makes these costs, and makes the solution of the matrix from their solution.
-`assignment/doubled.py` says what doubled costs are.
+`backends/doubled.py` says what doubled costs are.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,20 +18,13 @@ from ..problems.sparse import SparseCosts
 from ..programs.catalogue import FEW_PAIRS
 from ..programs.entry_points import GRID_BLOCK_SIZE, c_type, cupy, entry_points
 from ..programs.launch import Vectors, Words
+from .doubled import Halves
 from .protocol import Assigned
 
 LAYOUTS = {np.int64: Layout("DenseCosts<long long>"), np.float64: Layout("DenseCosts<double>")}
 ENTRY_POINTS = "double_few_pairs_grid", "halve_few_pairs_grid"
 # No limit.
 INFINITE = {np.int64: 2**63 - 1, np.float64: np.inf}
-
-
-class Halves(NamedTuple):
-    """The solution of the matrix, and what tells whether its duals are exact enough."""
-
-    found: Assigned
-    duals: Any  # of the columns, and then of the rows: v of the doubled problem, with equal duals in both halves
-    is_rounded: bool  # whether duals of the doubled problem are so large that their roundings hide their halves
 
 
 def double(costs: DenseCosts) -> SparseCosts:

@@ -145,7 +145,9 @@ def assign(costs: DenseCosts, method: AssignmentMethod, start: Start, threads: i
         method = Core() if costs.fits_core else Tree()  # a copy has no few pairs, for example the costs of one tier
     if not isinstance(method, TiedCore):
         if isinstance(method, Core):
-            return assign_in_time(costs, start, lambda costs, start, levels: _assign(costs, method, start, levels))
+            return assign_in_time(
+                costs, start, lambda costs, start, levels: _assign(costs, method, start, levels), few_pairs_gpu.halve
+            )
         return _assign(costs, method, start)
     found = _assign(costs, method.search, start, MOST_LEVELS)
     counted = found.counters
@@ -173,8 +175,11 @@ def _assign_few_pairs(costs: DenseCosts) -> Assigned:
 
 
 def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_levels: int = 0) -> Assigned:
-    """Runs one method. A search stops after `most_levels`, unless these are 0, and may leave free rows."""
-    rows, columns = costs.array.shape
+    """Runs one method. A search stops after `most_levels`, unless these are 0, and may leave free rows.
+
+    A core may have a shape other than its array: see `DenseCosts.squared`.
+    """
+    rows, columns = sorted(costs.shape)
     dual, cost = costs.dual_type, c_type(costs.array)
     with costs.array.device as device:
         of_method = DENSE_PROGRAMS[type(method)]
@@ -191,18 +196,18 @@ def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_leve
         task = _assignment_task(vectors, launch, start, method.many_paths, most_levels)
         row_stride, column_stride = strides_of(costs.array)
         problem = DENSE_COSTS[dual].pack(
-            num_rows=rows, num_columns=columns, costs=costs.array.data.ptr, row_stride=row_stride,
-            column_stride=column_stride, maximize=costs.maximize,
+            num_rows=len(costs.array), num_columns=costs.array.shape[1], costs=costs.array.data.ptr,
+            row_stride=row_stride, column_stride=column_stride, maximize=costs.maximize,
             limit=INFINITE[dual] if costs.limit is None else costs.limit,
         )  # fmt: skip
         for run in of_method.runs:
             kernel = run(costs, method, (problem, task), launch, (blocks, block_size))
             row_match, col_match, u, v = vectors.arrays()
-            entries = entries_of_pairs(costs.array, row_match, device.id)
+            entries = entries_of_pairs(costs.array, row_match[: len(costs.array)], device.id)
             report, journal = launch.read()
             known = journal if method.one_launch else NO_JOURNAL
             counters = counters_of_assignment(report, known, team, blocks * block_size)
-            if counters.get("trace", ["done"])[-1] != "bound":
+            if counters.get("trace", ["done"])[-1] != "bound" or rows != len(costs.array):
                 break
     return Assigned(row_match, col_match, u, v, counters | {"entries": entries, "code": kernel.origin})
 

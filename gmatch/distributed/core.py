@@ -30,12 +30,12 @@ import numpy as np
 
 from .. import _native
 from ..arrays import to_host
-from ..assignment.doubled import Doubled
 from ..assignment.partial import cover_of_allowed_pairs
 from ..assignment.plan import Plan
 from ..assignment.programs import Solution, run
 from ..backends.block_passes import Depth
 from ..backends.cpu import CORE_STEPS
+from ..backends.doubled import Doubled
 from ..backends.protocol import AssignmentStart, Start
 from ..layouts import Layout
 from ..problems.limits import unit_of

@@ -203,6 +203,11 @@ class DenseCosts(Frozen, Ranged):
             part._refuse_overflow()
         return part
 
+    def squared(self, length: int) -> DenseCosts:
+        """These costs with the shape and the range of a square problem in their place: see csrc/core/core.cuh."""
+        bounds = {"lowest": 2 * min(self.lowest, 0), "highest": 2 * max(self.highest, 0)}
+        return self._with(self.array, self.device, shape=(length, length), **bounds)
+
     @classmethod
     def of_checked(
         cls, array: Any, maximize: bool, lowest: int | float, highest: int | float, whole: bool

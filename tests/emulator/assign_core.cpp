@@ -1,6 +1,8 @@
 // assign_core.cpp: the launches of a core as the host starts them, for one type of COSTS; and steps whose loss only costs time.
 #include "assignment.h"
 
+#include "costs/few_pairs.cuh"
+
 using Cost = COSTS::Cost;
 using Dual = COSTS::Dual;
 
@@ -34,6 +36,59 @@ std::string judge_any(Random& random) {
   auto call = draw_call(random, draw_matrix<Cost>(random, largest), STARTS, false, MOST_REPRICINGS + 2);
   if (random() % 4 == 0) call.most_levels = 1 + random() % 8;
   return judge_call(random, call);
+}
+
+// A matrix with more columns than rows, padded or doubled into a square problem. Its pairs and duals solve the matrix.
+std::string judge_squared(Random& random) {
+  const int largest = random() % 3 == 0 ? 100 : 30;
+  auto call = draw_call(random, draw_matrix<Cost>(random, largest), 2, false, MOST_REPRICINGS + 2);
+  const auto& matrix = call.matrix;
+  const bool doubles = random() % 2 == 0;
+  const Vertex rows = matrix.rows, columns = matrix.columns, length = doubles ? rows + columns : columns;
+  const auto costs = dense_costs(matrix);
+  auto shape = costs;
+  shape.num_rows = shape.num_columns = length;
+  const Dual range = dual_spread(matrix), free = costs.of_entry(0);
+  if (rows == columns || range > std::numeric_limits<Dual>::max() / 1000) return "";
+
+  const Noise workspace(random, core_workspace_size(shape, call.team_columns()));
+  std::vector<Vertex> row_match(length, 7), col_match(length, 7), levels((MOST_REPRICINGS + 2) * (length + 1)), augmented = levels;
+  std::vector<Dual> u(length, 7), v(length, 0);
+  Progress progress{};
+  CoreReport report{};
+  if (call.has_duals) draw_duals(random, range, v);
+  AssignmentTask<Dual> task{{length, length, row_match.data(), col_match.data()},
+                            u.data(),
+                            v.data(),
+                            {levels.data(), augmented.data()},
+                            workspace.data(),
+                            &progress,
+                            &report.counters,
+                            call.has_duals ? AssignmentStart::bids : AssignmentStart::reduce,
+                            call.has_duals,
+                            true,
+                            0};
+  const Dual spread = 2 * (range + (free < 0 ? -free : free));
+  emulator::launch(call.launch, [&] { core_start_grid(costs, task, spread, arrivals); });
+  emulator::launch(call.launch, [&] { core_search_grid(costs, task, spread, arrivals); });
+  if (report.trace.ends_with(CoreStep::bound)) return "";  // the matrix is then solved by itself
+  if (!report.trace.ends_with(CoreStep::reprice)) return "launches that left the plan of a square core before its end";
+
+  auto& answer = call.answer;
+  answer.size = rows;
+  for (Vertex row = 0; row < rows; ++row) answer.row_match[row] = row_match[row];
+  for (Vertex column = 0; column < columns; ++column) {
+    answer.col_match[column] = col_match[column] < rows ? col_match[column] : NONE;
+    answer.v[column] = 0;
+    if (answer.col_match[column] == NONE) continue;
+    const Dual twice = doubles ? v[column] + u[rows + column] - free : 0;
+    answer.v[column] = doubles ? half_below(twice < 0 ? twice : 0) : v[column] - *std::max_element(v.begin(), v.end());
+  }
+  std::fill(answer.u.begin(), answer.u.end(), costs.infinite());
+  matrix.each([&](Vertex row, Vertex column) {
+    answer.u[row] = std::min(answer.u[row], costs.at(row, column) - answer.v[column]);
+  });
+  return judge(matrix, answer);
 }
 
 template <class CostOf>
@@ -89,6 +144,7 @@ std::string judge_column_prices(Random& random) {
 int main(int argc, char** argv) {
   return fuzz(argc, argv, 40, [](Random& random) {
     std::string wrong = judge_any(random);
+    if (wrong.empty() && random() % 2 == 0) wrong = judge_squared(random);
     if (wrong.empty() && random() % 4 == 0) wrong = judge_given_pairs(random);
     if (wrong.empty() && random() % 4 == 0) wrong = judge_column_prices(random);
     return wrong;

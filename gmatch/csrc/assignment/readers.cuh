@@ -191,7 +191,8 @@ struct Readers {
 
   // Whether a column has its distance from this reader.
   DEVICE bool is_via(const Distances& known, Vertex column, Vertex row) const {
-    return whole_from[row] + slack_of<Dual>(known.costs.dense.at(row, column), known.u[row], known.v[column]) ==
-           known.distance[column];
+    const Costs& costs = known.costs;
+    return costs.is_in_part(row, column) &&
+           whole_from[row] + slack_of<Dual>(costs.cost_of(row, column), known.u[row], known.v[column]) == known.distance[column];
   }
 };

@@ -114,6 +114,25 @@ nb::dict assign_few_pairs(const FewPairs<Dual>& pairs, nb::handle limit, Array<V
   return to_dict(pairs.num_rows, counted.start_size, counted, lap(clock, now));
 }
 
+// Few pairs by their rows, columns and costs, row after row. All other pairs have the common cost.
+FewPairs<double> few_pairs_of(const Array<Vertex>& rows, const Array<Vertex>& columns, const Array<double>& costs, Vertex num_rows,
+                              Vertex num_columns, double common) {
+  FewPairs<double> pairs{num_rows, num_columns, common, common, {}, {}, {}};
+  const auto add = [&](Vertex column, double cost) {
+    pairs.columns.push_back(column);
+    pairs.costs.push_back(cost);
+    pairs.least = std::min(pairs.least, cost);
+  };
+  std::size_t next = 0;
+  pairs.offsets.push_back(0);
+  for (Vertex row = 0; row < num_rows; ++row) {
+    for (; next < rows.size() && rows.data()[next] == row; ++next) add(columns.data()[next], costs.data()[next]);
+    add(num_columns + row, common);
+    pairs.offsets.push_back(static_cast<Count>(pairs.columns.size()));
+  }
+  return pairs;
+}
+
 // Solves few pairs in tiers. Writes the duals of the tier, which are whole, and the duals of the rests. Returns None, and writes
 // nothing, if FewPairsInTiers does not solve them.
 nb::object assign_few_pairs_in_tiers(const FewPairs<double>& pairs, Array<Vertex> row_match, Array<Vertex> col_match,
@@ -171,5 +190,7 @@ void define_few_pairs(nb::module_& m) {
   define_for<double>(m, "FewPairsOfFloats");
   m.def("assign_few_pairs_in_tiers", &assign_few_pairs_in_tiers, "pairs"_a, "row_match"_a.noconvert(), "col_match"_a.noconvert(),
         "u"_a.noconvert(), "v"_a.noconvert(), "tier_rows"_a.noconvert(), "tier_columns"_a.noconvert());
+  m.def("few_pairs_of", &few_pairs_of, "rows"_a.noconvert(), "columns"_a.noconvert(), "costs"_a.noconvert(), "num_rows"_a,
+        "num_columns"_a, "common"_a);
   m.def("find_few_pairs", &find_any, "costs"_a.noconvert(), "stored"_a, "maximize"_a, "threads"_a);
 }

@@ -48,7 +48,11 @@ nb::tuple assign_core(AnyMatrix costs, const std::string& stored, bool maximize,
     CoreReport report{};
     call.task.report = &report.counters;
     call.task.most_levels = most_levels;
-    call.run(core_workspace_size(problem, team_columns(threads)), threads,
+    // The vectors are longer if the core holds a square problem in place of the matrix: see core.cuh.
+    auto shape = problem;
+    shape.num_rows = call.task.matching.num_rows = static_cast<Vertex>(row_match.size());
+    shape.num_columns = call.task.matching.num_columns = static_cast<Vertex>(col_match.size());
+    call.run(core_workspace_size(shape, team_columns(threads)), threads,
              [&](HostTeam& team) { assign_by_core(team, problem, call.task, spread); });
     return to_tuple(report);
   });

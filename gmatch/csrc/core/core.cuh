@@ -8,6 +8,13 @@
 // The best entries of a row are chosen stratum by stratum, so that each lane looks after its own strata. Equal costs are met
 // in an order that differs from row to row. If they were chosen by position, all rows would take one set of columns, and the
 // core would have no assignment.
+//
+// If columns may stay free, an auction and a search that finds many paths need a square problem. So a core may hold one of two
+// square problems in place of a matrix: see gmatch/backends/doubled.py.
+//
+//   padded    more rows, whose entries are all 0. The columns that they get stay free
+//   doubled   After the n rows come copies of the m columns, and after the m columns copies of the n rows. A copy of a column
+//             reads its column of the matrix, and keeps an entry 0 for the column itself
 #pragma once
 #include "costs/pass.cuh"
 #include "costs/spreads.cuh"
@@ -34,14 +41,22 @@ struct Core {
     Count found;         // by repricing: lanes that found something better than a row's pair
   };
 
+  // Some rows, and the matrix that they read: the matrix, its transpose, or zeros. Their numbers, and the numbers of its columns,
+  // begin at `first_row` and at `first_column`.
+  struct Part {
+    DenseCosts<Stored> costs;
+    Vertex first_row, first_column;
+  };
+
   DenseCosts<Stored> dense;
-  Vertex num_rows, num_columns;
+  Vertex num_rows, num_columns;  // of the matrix, or of the square problem
   Vertex* sizes;    // [num_rows]
   Vertex* columns;  // [num_rows][ROOM]
   Cost* entries;    // [num_rows][ROOM] the numbers of the matrix
   Dual* rest;       // [num_rows] the least cost - v of a pair that is not in the core, or less. It stays a bound while v only
                     // falls. If v rises, as when prices are refined, repricing finds the pairs that it then misses
   Totals* totals;   // [1]
+  Stored* zero;     // [1] all entries of the rows that pad a matrix
 
   DEVICE void carve(Workspace& workspace) {
     sizes = workspace.take<Vertex>(num_rows);
@@ -49,7 +64,33 @@ struct Core {
     entries = workspace.take<Cost>(static_cast<Count>(num_rows) * ROOM);
     rest = workspace.take<Dual>(num_rows);
     totals = workspace.take<Totals>(1);
+    zero = workspace.take<Stored>(1);
   }
+
+  DEVICE bool is_extended() const { return num_rows != dense.num_rows; }
+  DEVICE bool is_doubled() const { return num_columns != dense.num_columns; }
+  DEVICE bool is_copy(Vertex row) const { return is_doubled() && row >= dense.num_rows; }
+  // A copy of a column, and the column.
+  DEVICE bool is_own(Vertex row, Vertex column) const { return is_copy(row) && column == row - dense.num_rows; }
+  // Whether the part of a row has a column.
+  DEVICE bool is_in_part(Vertex row, Vertex column) const { return is_copy(row) == (column >= dense.num_columns); }
+  // The part of a row.
+  DEVICE Part part_of(Vertex row) const {
+    if (row < dense.num_rows) return {dense, 0, 0};
+    DenseCosts<Stored> other = dense;
+    other.num_rows = num_rows - dense.num_rows;
+    other.num_columns = is_doubled() ? dense.num_rows : num_columns;
+    other.row_stride = is_doubled() ? dense.column_stride : 0;
+    other.column_stride = is_doubled() ? dense.row_stride : 0;
+    if (!is_doubled()) other.costs = zero;
+    return {other, dense.num_rows, is_doubled() ? dense.num_columns : 0};
+  }
+  // The entry of a pair of a part, or of a column and its copy.
+  DEVICE Cost entry(Vertex row, Vertex column) const {
+    if (row < dense.num_rows) return dense.entry(row, column);
+    return column < dense.num_columns ? Cost{} : dense.entry(column - dense.num_columns, row - dense.num_rows);
+  }
+  DEVICE Dual cost_of(Vertex row, Vertex column) const { return of_entry(entry(row, column)); }
 
   // As SparseCosts.
   static DEVICE Dual infinite() { return DenseCosts<Stored>::infinite(); }
@@ -67,11 +108,13 @@ struct Core {
   template <class Team>
   DEVICE void build(Team& team, const Dual* v) const {
     team.each(num_rows, [&](Count row) { sizes[row] = 0; });
-    if (team.rank() == 0) *totals = Totals{};
+    if (team.rank() == 0) {
+      *totals = Totals{};
+      *zero = Stored{};
+    }
     team.sync();
     SpreadsOfSome<Dual> spreads;
-    const RowPass<Stored> pass{dense};
-    pass.each_few_rows(team, [&](Vertex first_row) {
+    each_part_of_few_rows(team, v, [&](const RowPass<Stored>& pass, const Part& part, Vertex first_row, const Dual* v_there) {
       BestOfRow<Dual, Team> best[Team::ROWS_AT_ONCE];
       Rough bound[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
       for (Vertex r = 0; r < Team::ROWS_AT_ONCE; ++r) {
@@ -80,12 +123,12 @@ struct Core {
           bound[r][s] = roughly_above<Rough>(infinite());
         }
       }
-      pass.each_below(team, first_row, v, bound, [&](Vertex r, Vertex s, Vertex column, Dual reduced) {
-        best[r].of[s].add(reduced, column);
+      pass.each_below(team, first_row, v_there, bound, [&](Vertex r, Vertex s, Vertex column, Dual reduced) {
+        best[r].of[s].add(reduced, part.first_column + column);
         bound[r][s] = roughly_above<Rough>(best[r].of[s].third);
       });
-      for (Vertex r = 0; r < Team::ROWS_AT_ONCE && first_row + r < num_rows; ++r) {
-        add_best(team, first_row + r, best[r], v, spreads);
+      for (Vertex r = 0; r < Team::ROWS_AT_ONCE && first_row + r < part.costs.num_rows; ++r) {
+        add_best(team, part.first_row + first_row + r, best[r], v, spreads);
       }
     });
     spreads.add_to(team, &totals->spreads);
@@ -95,7 +138,7 @@ struct Core {
   // Adds a given pair to the core. Its row may have many entries of equal worth, so the pass may not have picked this one.
   template <class Team>
   DEVICE void keep_pair(const Team& team, Vertex row, Vertex mate) const {
-    if (mate == NONE || is_forbidden(dense.at(row, mate)) || contains(team, row, size(team, row), mate)) return;
+    if (mate == NONE || is_forbidden(cost_of(row, mate)) || contains(team, row, size(team, row), mate)) return;
     add_if_room(team, row, mate);
   }
 
@@ -161,7 +204,9 @@ struct Core {
   DEVICE void read_in_search(const Team& team, Vertex row, Vertex mate, const Judge& judge, Visit visit, Keep keep) const {
     const Dual known = worst_known(team, row, judge);
     const auto best = best_of_row(team, row, static_cast<unsigned>(sizes[row]), judge, known, visit);
-    const Vertex kept = keep_some(team, row, [&](Vertex column, Dual cost) { return column == mate || keep(column, cost); });
+    const Vertex kept = keep_some(team, row, [&](Vertex column, Dual cost) {
+      return column == mate || is_own(row, column) || keep(column, cost);
+    });
     const Dual next_best = best.left_out(team);
     Dual left_out = next_best < known ? next_best : known;
     // First the pairs that are better than all left-out pairs; then other pairs, while there is room.
@@ -190,7 +235,7 @@ struct Core {
     each_least(team, v,
                [&](Vertex row) {
                  const Vertex mate = matching.row_match[row];
-                 const Dual reduced = dense.at(row, mate) - v[mate];
+                 const Dual reduced = cost_of(row, mate) - v[mate];
                  if (team.lane() == 0) u[row] = reduced;
                  return reduced;
                },
@@ -198,7 +243,7 @@ struct Core {
                  // Judged bit for bit as a search judges the pair at its start: is_tight. Otherwise the search might keep all
                  // pairs, change nothing, and be asked again.
                  const Vertex mate = matching.row_match[row];
-                 const Dual cost = dense.at(row, mate);
+                 const Dual cost = cost_of(row, mate);
                  const auto is_better = [&](Vertex s) {
                    return of.column[s] != NONE && !is_rounding(slack_of<Dual>(cost, of.least[s], v[mate]), of.least[s], v[mate]);
                  };
@@ -219,6 +264,17 @@ struct Core {
   }
 
  private:
+  // use(pass, part, first_row, v) for every few rows of each part. v begins with the first column of the part.
+  template <class Team, class Use>
+  DEVICE void each_part_of_few_rows(const Team& team, const Dual* v, Use use) const {
+    NOT_UNROLLED
+    for (int k = 0; k < (is_extended() ? 2 : 1); ++k) {
+      const Part of = part_of(k == 0 ? 0 : dense.num_rows);
+      const RowPass<Stored> pass{of.costs};
+      pass.each_few_rows(team, [&](Vertex first_row) { use(pass, of, first_row, v + of.first_column); });
+    }
+  }
+
   // The largest cost - v of a row's entries. Only pairs that are no worse are of use, since a full list of such pairs exists. The
   // auction does not use this bound, since its prices will fall far.
   template <class Team, class Judge>
@@ -243,10 +299,12 @@ struct Core {
     // Entries that are read together stay in registers, and each has a bit of a word.
     constexpr Vertex BYTES = 192, BLOCKS = Team::AT_ONCE > 1 ? BYTES / (sizeof(Stored) + sizeof(judge.see(0))) : 1;
     static_assert(BLOCKS <= 32, "each entry has a bit");
-    const Vertex blocks = (num_columns + STRATA - 1) / STRATA, in_last = num_columns - (blocks - 1) * STRATA;
+    const Part of = part_of(row);
+    const Vertex columns_there = of.costs.num_columns;
+    const Vertex blocks = (columns_there + STRATA - 1) / STRATA, in_last = columns_there - (blocks - 1) * STRATA;
     const Vertex turned = static_cast<Vertex>((static_cast<unsigned>(row) * 2654435761u + turn) % static_cast<unsigned>(blocks));
     const Rough limit = static_cast<Rough>(dense.limit);
-    const Stored* entries_of_row = dense.place(row, 0);
+    const Stored* entries_of_row = of.costs.place(row - of.first_row, 0);
     // Places go from `turned` to turned + blocks - 1. From `blocks` on the block of a place is the place less `blocks`, before it
     // the place itself: of these two unsigned numbers the smaller one.
     const auto column_of = [&](Vertex place, Vertex s) {
@@ -261,9 +319,9 @@ struct Core {
       decltype(judge.see(0)) seen[BLOCKS][MINE];
       for (Vertex k = 0; k < BLOCKS; ++k) {
         for (Vertex s = 0; s < MINE; ++s) {
-          const Vertex column = column_of(first + k, s), safe = column < num_columns ? column : num_columns - 1;
-          entry[k][s] = team.read_once(entries_of_row + static_cast<unsigned>(safe) * dense.column_stride);
-          seen[k][s] = judge.see(safe);
+          const Vertex column = column_of(first + k, s), safe = column < columns_there ? column : columns_there - 1;
+          entry[k][s] = team.read_once(entries_of_row + static_cast<unsigned>(safe) * of.costs.column_stride);
+          seen[k][s] = judge.see(of.first_column + safe);
         }
       }
       team.meet_group();  // all loads are under way before the first entry is compared
@@ -285,7 +343,7 @@ struct Core {
           if ((near >> k & 1) == 0) continue;
           const Dual cost = dense.of_entry(value_of(entry[k][s]));
           if (is_forbidden(cost)) continue;
-          const Vertex column = column_of(first + k, s);
+          const Vertex column = of.first_column + column_of(first + k, s);
           best.of[s].add(judge.worth(cost, seen[k][s]), column);
           visit(column, cost, seen[k][s]);
         }
@@ -304,31 +362,32 @@ struct Core {
   // Calls use(row, bound(row), least) for all rows: `least` has the least entry of each stratum below the bound.
   template <class Team, class Bound, class Use>
   DEVICE void each_least(Team& team, const Dual* v, Bound bound_of, Use use) const {
-    const RowPass<Stored> pass{dense};
-    pass.each_few_rows(team, [&](Vertex first_row) {
+    each_part_of_few_rows(team, v, [&](const RowPass<Stored>& pass, const Part& part, Vertex first_row, const Dual* v_there) {
       Dual start[Team::ROWS_AT_ONCE];
       Rough bound[Team::ROWS_AT_ONCE][STRATA / Team::LANES];
       LeastOfStrata<Team> of[Team::ROWS_AT_ONCE];
       for (Vertex r = 0; r < Team::ROWS_AT_ONCE; ++r) {
-        start[r] = bound_of(first_row + r < num_rows ? first_row + r : first_row);
+        start[r] = bound_of(part.first_row + (first_row + r < part.costs.num_rows ? first_row + r : first_row));
         for (Vertex s = 0; s < STRATA / Team::LANES; ++s) {
           of[r].least[s] = start[r];
           of[r].column[s] = NONE;
           bound[r][s] = roughly_above<Rough>(start[r]);
         }
       }
-      pass.each_below(team, first_row, v, bound, [&](Vertex r, Vertex s, Vertex column, Dual reduced) {
+      pass.each_below(team, first_row, v_there, bound, [&](Vertex r, Vertex s, Vertex column, Dual reduced) {
         if (!(reduced < of[r].least[s])) return;
         of[r].least[s] = reduced;
-        of[r].column[s] = column;
+        of[r].column[s] = part.first_column + column;
         bound[r][s] = roughly_above<Rough>(reduced);
       });
-      for (Vertex r = 0; r < Team::ROWS_AT_ONCE && first_row + r < num_rows; ++r) use(first_row + r, start[r], of[r]);
+      for (Vertex r = 0; r < Team::ROWS_AT_ONCE && first_row + r < part.costs.num_rows; ++r) {
+        use(part.first_row + first_row + r, start[r], of[r]);
+      }
     });
   }
 
   // Entries that are better than its pair join a row. If there may be no room for all, the row drops all entries except its
-  // pair.
+  // pair, and the column itself if it is a copy.
   template <class Team, class IsBetter>
   DEVICE void join(const Team& team, Vertex row, Vertex mate, const LeastOfStrata<Team>& of, IsBetter is_better) const {
     const Vertex size = team.read(&sizes[row]);
@@ -337,6 +396,7 @@ struct Core {
     if (forgets && team.lane() == 0) {
       team.write(&sizes[row], 0);
       add(team, row, mate);
+      if (!is_own(row, mate)) add_own(team, row);
     }
     team.sync_group();
     for (Vertex s = 0; s < STRATA / Team::LANES; ++s) {
@@ -358,7 +418,10 @@ struct Core {
     minus_worst = team.min_group(minus_worst);
     near = team.min_group(near);
     const Dual left_out = row_best.left_out(team);
-    if (team.lane() == 0) rest[row] = left_out;
+    if (team.lane() == 0) {
+      rest[row] = left_out;
+      add_own(team, row);
+    }
     // With so few columns that no stratum has two, `near` is infinite, and less `least` it could overflow.
     const Dual nearest = near == infinite() ? near : near - least;
     const Dual width = -minus_worst - least;
@@ -377,7 +440,8 @@ struct Core {
   // would wait for its answer before it writes.
   template <class Team, class Best>
   DEVICE void replace(const Team& team, Vertex row, const Best& best) const {
-    int mine = 0;
+    const bool has_own = is_copy(row) && team.lane() == 0;
+    int mine = has_own;
     best.each([&](const auto&, Vertex) { ++mine; });
     Count place = begin(row) + team.sum_before(mine);
     const auto put = [&](Vertex column, Cost entry) {
@@ -386,7 +450,8 @@ struct Core {
       team.write(&entries[place], entry);
       ++place;
     };
-    const auto entry_of = [&](Vertex column) { return dense.entry(row, column == NONE ? 0 : column); };
+    const auto entry_of = [&](Vertex column) { return entry(row, column == NONE ? 0 : column); };
+    if (has_own) put(row - dense.num_rows, Cost{});
     for (const auto& of_stratum : best.of) {
       const Cost least = entry_of(of_stratum.at_least), second = entry_of(of_stratum.at_second);  // both are under way at once
       put(of_stratum.at_least, least);
@@ -435,7 +500,7 @@ struct Core {
     const Vertex place = is_full(team, row) ? ROOM : team.fetch_add(&sizes[row], 1);
     if (place >= ROOM) return false;
     team.write(&columns[begin(row) + place], column);
-    team.write(&entries[begin(row) + place], dense.entry(row, column));
+    team.write(&entries[begin(row) + place], entry(row, column));
     return true;
   }
 
@@ -445,11 +510,21 @@ struct Core {
     // Lanes that are here together may add to different rows, unless the compiler unrolls the loop of the caller.
     const Count place = begin(row) + team.fetch_add(&sizes[row], 1);
     team.write(&columns[place], column);
-    team.write(&entries[place], dense.entry(row, column));
+    team.write(&entries[place], entry(row, column));
+  }
+  // The column itself, if the row is a copy.
+  template <class Team>
+  DEVICE void add_own(const Team& team, Vertex row) const {
+    if (is_copy(row)) add(team, row, row - dense.num_rows);
   }
 };
 
+// The core of a problem of some rows and columns: of the matrix, or of a square problem in its place.
+template <class Stored>
+DEVICE Core<Stored> core_of(const DenseCosts<Stored>& costs, Vertex num_rows, Vertex num_columns) {
+  return {costs, num_rows, num_columns};
+}
 template <class Stored>
 DEVICE Core<Stored> core_of(const DenseCosts<Stored>& costs) {
-  return {costs, costs.num_rows, costs.num_columns};
+  return core_of(costs, costs.num_rows, costs.num_columns);
 }

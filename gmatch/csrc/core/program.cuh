@@ -160,7 +160,11 @@ class AssignmentByCore {
 
   // `spread` is how far v may lie apart at the start.
   DEVICE AssignmentByCore(const DenseCosts<Stored>& costs, const AssignmentTask<Dual>& task, Dual spread)
-      : core_(core_of(costs)), workspace_(task.workspace), task_(task), from_duals_(task), spread_(spread) {
+      : core_(core_of(costs, task.matching.num_rows, task.matching.num_columns)),
+        workspace_(task.workspace),
+        task_(task),
+        from_duals_(task),
+        spread_(spread) {
     core_.carve(workspace_);
     from_duals_.start = AssignmentStart::given;
     from_duals_.has_duals = true;
@@ -177,15 +181,15 @@ class AssignmentByCore {
     // A start by bids may have duals that are nearly optimal: an auction goes on from them.
     facts.is_fresh = !has_pairs && (!task_.has_duals || task_.start == AssignmentStart::bids);
     facts.is_new = true;
-    // If duals are given, no look is needed.
-    if (task_.has_duals && facts.last == CoreStep::sample) facts.last = CoreStep::look;
+    // If duals are given, no look is needed. A matrix with more columns than rows has no diagonal.
+    if ((task_.has_duals || core_.is_extended()) && facts.last == CoreStep::sample) facts.last = CoreStep::look;
     facts.rows = core_.num_rows;
     facts.columns = core_.num_columns;
     while (true) {
       const CoreStep step = next_step(facts, limits_of_one_device());
       if (step == CoreStep::done || !takes(LAUNCH, step)) return;
       if (team.rank() == 0) reinterpret_cast<CoreReport*>(task_.report)->trace.add(step);
-      if (step == CoreStep::coarsen) return;
+      if (step == CoreStep::coarsen || (step == CoreStep::bound && core_.is_extended())) return;
       take<LAUNCH>(team, step, facts);
       facts.last = step;
     }
@@ -211,7 +215,8 @@ class AssignmentByCore {
         team = search_core(team, core_, from_duals_);
         facts.is_matched = task_.report->size == core_.num_rows;
         facts.is_given_up = IsAtEndOrGivenUp<Dual>{from_duals_}.is_given_up();
-        from_duals_.most_levels = 0;  // later searches mend what the first one has found
+        // Later searches mend what the first one has found. But if columns may stay free, a later search may begin anew.
+        if (core_.num_rows == core_.num_columns) from_duals_.most_levels = 0;
         ++facts.searches;
       }
       if (step == CoreStep::reprice) {

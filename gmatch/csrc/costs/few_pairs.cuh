@@ -2,7 +2,7 @@
 //
 // A row takes one of its cheaper pairs, or stays free at the common cost. In the end free rows and free columns are paired in any
 // order: a free row and a free column have no cheaper pair. A phase of a search finds many paths in square problems only. So the
-// sparse costs are doubled, as in gmatch/assignment/doubled.py:
+// sparse costs are doubled, as in gmatch/backends/doubled.py:
 //
 //   rows       all rows, then copies of all columns
 //   columns    all columns, then copies of all rows

@@ -182,7 +182,7 @@ class SharedRows {
 //
 // Doubled, n rows and m columns become n + m of both: copies of the columns follow the rows, and copies of the rows the columns.
 // A pair of copies costs what the pair of its originals costs, a column and its own copy nothing, and a row and its own copy
-// `own`. So all may stay free, and a search may still start from any duals: gmatch/assignment/doubled.py says more.
+// `own`. So all may stay free, and a search may still start from any duals: gmatch/backends/doubled.py says more.
 class PointRows {
  public:
   using Entry = double;

@@ -137,7 +137,7 @@ class RowSearch {
     }
     return doubled;
   }
-  // A point of the problem has half the sum of its own dual and of its copy's: gmatch/assignment/doubled.py.
+  // A point of the problem has half the sum of its own dual and of its copy's: gmatch/backends/doubled.py.
   void halve(const Vectors& doubled, const Result& result) const {
     for (Vertex i = 0; i < n_; ++i) {
       const double sum = doubled.u[i] + doubled.v[m_ + i];

@@ -1,4 +1,4 @@
-"""Sparse costs whose rows or columns may stay free, doubled into a square problem.
+"""Costs whose rows or columns may stay free, doubled into a square problem.
 
 In a square problem an auction gives a start, a search can start from any duals, and a phase of a search finds many
 paths. If columns may stay free, the duals of free columns must be 0. A row that loses its pair would leave a column
@@ -11,6 +11,13 @@ free whose dual is not 0. So the problem is doubled, as points are (csrc/points/
 
 Both halves are matched at the least cost, with the same columns free. A dual of the problem is half the sum of two
 duals: of the row or column itself, and of its copy.
+
+Sparse costs are doubled as sparse costs. A matrix is doubled where it lies: see csrc/core/core.cuh. There a column and
+its own copy cost as much as an entry 0, which a limit below 0 cuts off.
+
+A matrix with only a few more columns than rows is padded with rows of zeros in place of that. All rows of zeros want
+the column of the highest dual, so most of these rows end in a phase of their own. But the problem is half as large. If
+few columns have their own copies, a phase of the doubled problem finds one path, since paths lead from half to half.
 """
 
 from __future__ import annotations
@@ -19,23 +26,42 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import namespace, row_of_each_entry
-from ..backends.protocol import Assigned, AssignmentStart, Start
+from ..arrays import beside, namespace, row_of_each_entry
 from ..problems.limits import TIMES_OF_HALVES
 from ..problems.sparse import SparseCosts
+from .protocol import Assigned, AssignmentStart, Start, add_counters
 
 if TYPE_CHECKING:
-    from .programs import Solution
+    from collections.abc import Callable
+
+    from ..problems.dense import DenseCosts
 
 # With fewer rows, a phase for each path takes less time than doubling the problem. Doubling takes an H200 and its host
 # 3 ms: benchmarks/log/sparse.md, "Costs whose columns may stay free are doubled".
 FEWEST_ROWS = 400
 
 
+# A matrix with up to this number of columns more than rows is padded: benchmarks/log/core_gpu.md, "A matrix with more
+# columns than rows is doubled".
+MOST_PADS = 16
+# A core of a matrix that is not square is given up if the rest of its search would have more levels than this, and one
+# more for every ROWS_OF_A_LEVEL rows. The doubled problem then takes less time: benchmarks/log/core_gpu.md, "A matrix
+# with more columns than rows is doubled".
+LEVELS, ROWS_OF_A_LEVEL = 128, 32
+
+
+class Halves(NamedTuple):
+    """The solution of a matrix, and what tells whether its duals are exact enough."""
+
+    found: Assigned
+    duals: Any  # of the columns, and then of the rows: v of the doubled problem, with equal duals in both halves
+    is_rounded: bool  # whether duals of the doubled problem are so large that their roundings hide their halves
+
+
 class Doubled(NamedTuple):
     """The doubled problem of n rows and m columns."""
 
-    costs: SparseCosts
+    costs: Any  # SparseCosts, or DenseCosts of a matrix that lies undoubled
     shape: tuple[int, int]
 
     @classmethod
@@ -75,8 +101,8 @@ class Doubled(NamedTuple):
             u[has_entries] = np.minimum.reduceat(least, core.indptr[:-1][has_entries])
         return Start(AssignmentStart.REDUCE, None, np.concatenate([v, u]))
 
-    def start_from(self, last: Solution) -> Start:
-        """The start from a solution of a core of equal shape with fewer pairs."""
+    def start_from(self, last: Any) -> Start:
+        """The start from a solution (`Solution`) of a core of equal shape with fewer pairs."""
         n, m = self.shape
         if len(last.row_match) == n + m:
             return Start(AssignmentStart.GIVEN, last.row_match, last.v)
@@ -139,3 +165,72 @@ class Doubled(NamedTuple):
 def _largest(*arrays: Any) -> float:
     """The largest magnitude in arrays of a host or of a GPU."""
     return max((float(abs(array).max()) for array in arrays if array.size), default=0.0)
+
+
+def assign_squared_in_time(
+    costs: DenseCosts,
+    start: Start,
+    run: Callable[[DenseCosts, Start, int], Assigned],
+    halve: Callable[[DenseCosts, Assigned], Halves],
+) -> Assigned:
+    """Walks the plan of csrc/core/plan.cuh for a matrix with more columns than rows.
+
+    If it ends with the step `coarsen`, walks it again for a square problem, from the duals that were found. `run` walks
+    it once, for costs, a start and the most levels that the rest of a search may have. 0 means any number.
+    """
+    rows, columns = costs.array.shape
+    pads = columns - rows <= MOST_PADS
+    square = costs.squared(columns if pads else rows + columns)
+    if not square.fits_core:
+        return run(costs, start, 0)
+    walks = [run(costs, start, LEVELS + rows // ROWS_OF_A_LEVEL)]
+    if walks[0].counters["trace"][-1] != "coarsen":
+        return walks[0]
+    free = 0 if costs.limit is None else min(costs.limit, 0)  # what a column and its own copy cost
+
+    def duals(v: Any, u: Any) -> Any:
+        return v if pads else namespace(v).concatenate([v, u - free])
+
+    with beside(costs.array):
+        begun = Start(AssignmentStart.BIDS, v=_with_highest_zero(duals(walks[0].v, walks[0].u)))
+        for _ in range(2):  # again from the duals of the matrix, if these are hidden by roundings
+            found = run(square, begun, 0)
+            walks.append(found)
+            if found.counters["size"] < max(square.shape) or found.counters["trace"][-1] != "reprice":
+                break
+            if not pads and free:
+                found.u[rows:] -= free
+                found.v[columns:] += free
+            halves = (_without_pads if pads else halve)(costs, found)
+            if not halves.is_rounded:
+                counters = add_counters(*(walk.counters for walk in walks))
+                of_last = {name: halves.found.counters[name] for name in ("size", "start_size")}
+                kept = {name: found.counters[name] for name in ("entries", "code") if name in found.counters}
+                return halves.found._replace(counters=counters | of_last | kept)
+            begun = Start(AssignmentStart.GIVEN, found.row_match, duals(halves.found.v, halves.found.u))
+    return run(costs, start, 0)
+
+
+def _with_highest_zero(duals: Any) -> Any:
+    return duals - duals.max()
+
+
+def _without_pads(costs: DenseCosts, found: Assigned) -> Halves:
+    """The solution of a matrix, from a solution of the padded problem that matches all rows."""
+    xp, rows = namespace(found.v), len(costs.array)
+    is_matched = found.col_match < rows
+    highest = found.v.max()  # of the columns that stay free, up to roundings
+    u, v = found.u[:rows] + highest, xp.where(is_matched, found.v - highest, 0).astype(found.v.dtype)
+    col_match = xp.where(is_matched, found.col_match, -1).astype(np.int32)
+    start_size = max(0, found.counters["start_size"] - (len(found.row_match) - rows))
+    counters = found.counters | {"size": rows, "start_size": start_size}
+    is_rounded = u.dtype.kind == "f" and _largest(found.u, found.v) > TIMES_OF_HALVES * _largest(u, v)
+    return Halves(Assigned(found.row_match[:rows], col_match, u, v, counters), None, is_rounded)
+
+
+def halve(costs: DenseCosts, both: Assigned) -> Halves:
+    """The solution of a matrix on a host, from a solution of the doubled problem that matches all rows."""
+    doubled = Doubled(costs, costs.array.shape)
+    found = doubled.halved(both, 0)
+    duals = np.concatenate([found.v, found.u])
+    return Halves(found, duals, doubled.rounds_away(both.u, both.v))
