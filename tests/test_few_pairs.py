@@ -359,6 +359,8 @@ def test_which_few_pairs_of_a_gpu_a_host_solves_at_once(monkeypatch: pytest.Monk
     forbidden, with_a_pair = costs.copy(), costs.copy()
     forbidden[0, 0] = np.inf
     with_a_pair[range(90), range(90)] = 0.5
+    on_gpu = gmatch.DenseCosts(costs)._with(fake(costs), "gpu")  # as strict as CuPy
+    assert tiers.solve_few_pairs(on_gpu, Plan(cpu, gmatch.Tree())) is not None
     assert is_solved(costs)
     assert is_solved(costs.T)
     assert not is_solved(costs, deterministic=True)

@@ -43,7 +43,7 @@ FEWEST_ROWS = 400
 
 # A matrix with up to this number of columns more than rows is padded: benchmarks/log/core_gpu.md, "A matrix with more
 # columns than rows is doubled".
-MOST_PADS = 16
+MOST_PADS = 32
 # A core of a matrix that is not square is given up if the rest of its search would have more levels than this, and one
 # more for every ROWS_OF_A_LEVEL rows. The doubled problem then takes less time: benchmarks/log/core_gpu.md, "A matrix
 # with more columns than rows is doubled".
