@@ -12,10 +12,11 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, coo_matrix, csc_array, csc_matrix, csr_array, csr_matrix
 
 from . import _native
-from .arrays import device_of
+from .arrays import as_dense_array, device_of
 from .backends.cpu import counters_by_name, exact_duals
 from .devices.cpu import MAX_THREADS
-from .errors import InvalidInput
+from .errors import GmatchError, InvalidInput
+from .foreign import gives_back, has_labels, labels_of
 from .layouts import REPORT, Arrays, numbers_of
 from .methods import FEW_PAIRS_REASON, FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.graph import BipartiteGraph
@@ -192,7 +193,7 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
         plain_options = _plain_options(cost, options)
         plain = _plain_costs(cost, kind, plain_options)
         if plain is not cost or plain_options is not options:
-            return lap_small_first(plain, **plain_options)
+            return _with_labels_of(cost, lap_small_first(plain, **plain_options))
         if kind in SEQUENCES and cost and type(cost[0]) is ndarray:
             quick = _batch_first(cost, options)
             return lap(cost, **options) if quick is None else quick
@@ -213,6 +214,13 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
         _native.small_lap(OPTIONS_OF_SMALL, solve, of_batches, of_sparse, LIBRARIES, lap_of_others), lap
     )  # fmt: skip
     return lap_small_first
+
+
+def _with_labels_of(cost: Any, found: Any) -> Any:
+    """The result for the numbers of costs, with the labels of their rows and columns."""
+    if type(cost) is not ndarray and type(found) is Assignment and has_labels(cost):
+        vars(found).update(zip(("row_nodes", "col_nodes"), labels_of(cost), strict=True))
+    return found
 
 
 def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentBatch | None:
@@ -271,19 +279,43 @@ def _plain_costs(cost: Any, kind: type, options: dict[str, Any]) -> Any:
     """
     if kind is list or kind is tuple:
         return unnested(cost)
-    if not isinstance(cost, ndarray) or cost.ndim != 2 or cost.dtype.kind not in "biuf" or not cost.size:
+    if kind is not ndarray and not _gives_array(cost, kind):
         return cost
-    is_small = min(cost.shape) <= SMALL_SIDE and sum(cost.shape) <= MOST_ROWS_AND_COLUMNS
-    if not is_small or _solver_for(options, SMALL_SOLVERS) is None:
+    if not _may_be_small(cost) or _solver_for(options, SMALL_SOLVERS) is None:
         return cost
-    array = cost
-    if kind is not ndarray:
-        if device_of(cost) != "cpu" or hasattr(cost, "mask"):
-            return cost
-        array = cost.view(ndarray)
+    array = _array_in(cost, kind)
+    if type(array) is not ndarray or array.ndim != 2 or array.dtype.kind not in "biuf" or not _may_be_small(array):
+        return cost
     if not (array.dtype.isnative and array.flags.aligned):
         return array.astype(array.dtype.newbyteorder("="))
     return array
+
+
+def _gives_array(cost: Any, kind: Any) -> bool:
+    """Whether NumPy reads it as an array on the host, and the result has arrays of NumPy."""
+    if not (hasattr(kind, "__array__") or hasattr(kind, "__dlpack__") or kind is memoryview):
+        return False
+    return device_of(cost) == "cpu" and not hasattr(kind, "__cuda_array_interface__") and not gives_back(cost)
+
+
+def _may_be_small(cost: Any) -> bool:
+    """Whether it is a small matrix, or an object without a shape, whose shape is known when its numbers are read."""
+    shape = getattr(cost, "shape", None)
+    if type(shape) is not tuple:
+        return True
+    return len(shape) == 2 and min(shape) <= SMALL_SIDE and sum(shape) <= MOST_ROWS_AND_COLUMNS
+
+
+def _array_in(cost: Any, kind: type) -> Any:
+    """The array that an object gives; None if it gives none, which the long way explains."""
+    if kind is ndarray:
+        return cost
+    if isinstance(cost, ndarray):
+        return None if np.ma.is_masked(cost) else cost.view(ndarray)
+    try:
+        return as_dense_array(cost)
+    except GmatchError:
+        return None
 
 
 def _solver_for(options: dict[str, Any], solvers: Solvers) -> Solver | None:

@@ -13,7 +13,7 @@ import numpy as np
 from . import _native
 from .arrays import widened
 from .devices.cpu import available_threads
-from .foreign import EXACT_IN_FLOAT64
+from .foreign import may_have_rounded
 from .layouts import Arrays, Layout
 from .methods import FEW_ROWS_REASON
 from .problems.points import warn_of_points
@@ -192,17 +192,6 @@ def unnested(cost: list[Any] | tuple[Any, ...]) -> Any:
     except Exception:  # whatever entries raise: the long way explains it
         return cost
     return array if array.ndim == depth and array.dtype.kind in "bif" and not may_have_rounded(array) else cost
-
-
-def may_have_rounded(array: Any) -> bool:
-    """Whether an array that NumPy made of numbers may hold integers that it rounded."""
-    if array.dtype != np.float64:
-        return False
-    magnitudes = abs(array)
-    if magnitudes.max(initial=0) < EXACT_IN_FLOAT64:  # false if there is NaN
-        return False
-    large = magnitudes >= EXACT_IN_FLOAT64
-    return bool(large.any() and np.isfinite(array[large]).any())
 
 
 def field_of_batch(name: str, items: Items) -> Any:

@@ -182,6 +182,8 @@ def with_arrays(result: Result) -> Result:
 def _as_numbers(pair_costs: Any) -> Any:
     """What pairs cost in the type of checked costs. Numbers that int64 does not hold stay as they are."""
     dtype = pair_costs.dtype
+    if dtype.kind == "b":
+        return pair_costs.astype(np.int32)
     if dtype.kind != "u" or dtype.itemsize < 4:
         return pair_costs.astype(number_type(dtype), copy=False)
     numbers = pair_costs.astype(np.int64)

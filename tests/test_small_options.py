@@ -1,6 +1,7 @@
 """Small calls with options, of other types, layouts and libraries: as the long way answers, and as SciPy does."""
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -126,6 +127,62 @@ def test_what_takes_the_short_way(options: dict[str, Any], dtype: str) -> None:
     ids=str,
 )  # fmt: skip
 def test_what_takes_the_long_way(cost: Any) -> None:
+    assert short_way(cost) is None
+
+
+class _OfAClass(np.ndarray):
+    """A class of arrays."""
+
+
+class _ByProtocol:
+    """An object that gives its array by one protocol."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        return self.array
+
+
+def _frame_of(library: str, cost: np.ndarray) -> Any:
+    module = pytest.importorskip(library)
+    names = [f"{library}{column}" for column in range(cost.shape[1])]
+    if library == "pandas":
+        return module.DataFrame(cost, index=list("abcdef"), columns=names)
+    if library == "polars":
+        return module.DataFrame(cost, schema=names)
+    return module.DataArray(cost, dims=("row", "column"), coords={"column": names})
+
+
+OTHER_KINDS = {
+    "masked": np.ma.array,
+    "class": lambda cost: cost.view(_OfAClass),
+    "memoryview": memoryview,
+    "protocol": _ByProtocol,
+    **{library: partial(_frame_of, library) for library in ("pandas", "polars", "xarray")},
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint8"])
+def test_costs_of_other_kinds_take_the_short_way(kind: str, dtype: str) -> None:
+    cost = np.random.default_rng(0).integers(0, 99, (6, 9)).astype(dtype)
+    given = OTHER_KINDS[kind](cost)
+    for options in ({}, {"cost_limit": 40}, {"maximize": True, "infeasible": "partial"}):
+        assert isinstance(short_way(given, **options), gmatch.Assignment)
+        short, long = both(given, **options)
+        assert (short.row_nodes, short.col_nodes) == (long.row_nodes, long.col_nodes)
+        assert short.pairs == long.pairs
+    assert (short.col_nodes is not None) == (kind in ("pandas", "polars", "xarray"))
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [np.ma.array(np.eye(3), mask=np.eye(3)), _ByProtocol(np.zeros(3)), _ByProtocol(np.array([[1j, 2]])),
+     _ByProtocol(np.ones((1, 8 * SMALL_SIDE))), memoryview(b"12")],
+    ids=lambda cost: type(cost).__name__,
+)  # fmt: skip
+def test_costs_of_other_kinds_that_take_the_long_way(cost: Any) -> None:
     assert short_way(cost) is None
 
 
