@@ -19,19 +19,21 @@ from .errors import GmatchError, InvalidInput
 from .foreign import gives_back, has_labels, labels_of
 from .layouts import REPORT, Arrays, numbers_of
 from .methods import FEW_PAIRS_REASON, FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
+from .problems.batch import checked_sizes, padding_is_last, sides_of_mask, sizes_of_sides
 from .problems.graph import BipartiteGraph
-from .problems.points import warn_of_points
+from .problems.points import look_like_points, warn_of_points
 from .result import Assignment, AssignmentBatch, Matching, Status
 from .small_batch import (
-    CELLS,
+    MAXIMIZE_ASKED,
     MOST_ROWS_AND_COLUMNS,
     SMALL_COUNTERS,
+    TYPE_OF_LIMIT,
     WORD,
     Items,
-    batch_of_small,
+    counters_in,
     field_of_batch,
+    limit_in,
     most_threads,
-    of_nothing,
     unnested,
 )
 from .small_gpu import small_on_gpu_first
@@ -39,9 +41,7 @@ from .tensors import LIBRARIES, Matrices, are_whole, comes_back, in_its_library
 
 SMALL_SIDE = _native.SMALL_SIDE
 COUNTED = SMALL_COUNTERS.getter("augmentations", "rows_scanned", "dual_updates", "entries_read", "ticks", "start_size")
-WITH_CHOICE, MAXIMIZE_ASKED, TYPE_OF_LIMIT, LIMIT = map(
-    SMALL_COUNTERS.names.index, ("rows_with_choice", "maximize", "type_of_limit", "limit")
-)
+WITH_CHOICE = SMALL_COUNTERS.names.index("rows_with_choice")
 ABOUT = SMALL_COUNTERS.getter("rows", "columns", "size")
 ndarray, empty, int64 = np.ndarray, np.empty, np.dtype(np.int64)
 
@@ -53,7 +53,7 @@ a rule."""
 
 def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, deterministic: bool = False) -> Any:
     """A field of an Assignment that is no array and no attribute of its class, from the cells."""
-    counters = CELLS[True].views["counters"](cells, 0, 0)  # at the beginning, whatever the shape
+    counters = counters_in(cells)
     rows, columns, pairs = ABOUT(counters.tolist())
     if name == "status":
         if pairs == min(rows, columns):
@@ -63,27 +63,30 @@ def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, determini
         return None if tiers is None else exact_duals(tiers, rows, columns)
     if name == "stats":
         stats = _stats(counters, reason)
-        return stats | {"rows_with_choice": counters[WITH_CHOICE].item()} if deterministic else stats
+        has_choice = deterministic and min(rows, columns) > 0
+        return stats | {"rows_with_choice": counters[WITH_CHOICE].item()} if has_choice else stats
     if name == "maximize":
         return bool(counters[MAXIMIZE_ASKED])
     if name == "cost_limit":
-        kind = chr(counters[TYPE_OF_LIMIT])
-        return None if kind == "\0" else counters.view(kind)[LIMIT].item()
+        return limit_in(counters)
     raise AttributeError(name)
 
 
 def _stats(counters: Any, reason: str) -> dict[str, Any]:
     augmentations, rows_scanned, dual_updates, entries_read, ticks, start_size = COUNTED(counters.tolist())
     rows, columns, *_ = ABOUT(counters.tolist())
-    if min(rows, columns) > SMALL_SIDE or rows + columns > MOST_ROWS_AND_COLUMNS:
+    is_empty = min(rows, columns) == 0
+    if is_empty:
+        reason = FEW_ROWS_REASON
+    elif min(rows, columns) > SMALL_SIDE or rows + columns > MOST_ROWS_AND_COLUMNS:
         reason = FEW_PAIRS_REASON if reason == FEW_ROWS_REASON else reason
     return {
         "method": "jv",
         "reason": reason,
         "initial": "reduce",
         "backend": "cpu",
-        "team": "host",
-        "threads": 1,
+        "team": "none" if is_empty else "host",
+        "threads": 0 if is_empty else 1,
         "seconds": {"start": 0.0, "search": _native.seconds_of_ticks(ticks), "augment": 0.0, "price": 0.0, "ties": 0.0},
         "start_size": start_size,
         "phases": augmentations,
@@ -96,11 +99,9 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
     }
 
 
-def _field_in_batch(
-    name: str, cells: Any, line: tuple[int, int, int, int, Any], *, reason: str, deterministic: bool
-) -> Any:
-    """A field of one problem's Assignment, from the cells of its batch; `line` is the problem's line in the table."""
-    begin, *_, last = line
+def _field_in_batch(name: str, cells: Any, line: int | tuple[int, Any], *, reason: str, deterministic: bool) -> Any:
+    """A field of one problem's Assignment, from the cells of its batch, and the problem's line."""
+    begin, last = line if isinstance(line, tuple) else (line, None)
     tiers = last if type(last) is bytes else None
     return _field(name, memoryview(cells)[WORD * begin :], tiers, reason=reason, deterministic=deterministic)
 
@@ -170,15 +171,15 @@ OPTIONS_OF_SMALL: dict[str, Any] = {
     "method": ("auto", 0, "jv", METHOD_ASKED_FOR, JV, METHOD_ASKED_FOR),
     "maximize": (False, 0, True, MAXIMIZE),
     "deterministic": (False, 0, True, DETERMINISTIC),
-    "forbid_nan": (False, 0, True, 0),
+    "forbid_nan": bool,
     "infeasible": ("raise", 0, "partial", PARTIAL),
     "initial": ("auto", 0), "device": (None, 0, "cpu", 0), "certify": (False, 0),
     "threads": (None, 0, range(1, MAX_THREADS + 1), 0), "duals": (None, 0), "sizes": (None, 0), "mask": (None, 0),
     "top_nodes": (None, 0),
 }  # fmt: skip
 """Options of `lap` with which small costs take the short way. Each value of an option is followed by the bits that it
-stands for. The costs and a limit may have any value. csrc/bindings/small_options.hpp reads this table. One thread
-solves small costs, whatever `threads` says."""
+stands for. The costs and a limit may have any value, and `bool` stands for True and False.
+csrc/bindings/small_options.hpp reads this table. One thread solves small costs, whatever `threads` says."""
 
 # Sequences of arrays are batches.
 SEQUENCES = frozenset((list, tuple, Matrices))
@@ -189,31 +190,64 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
 
     def lap_of_others(cost: Any, **options: Any) -> Any:
         kind = type(cost)
-        quick: Assignment | AssignmentBatch | None
+        if kind is ndarray and not options.keys().isdisjoint(PADDING):
+            padded = _padded_first(cost, try_small, **options)
+            return lap(cost, **options) if padded is None else padded
         plain_options = _plain_options(cost, options)
         plain = _plain_costs(cost, kind, plain_options)
         if plain is not cost or plain_options is not options:
             return _with_labels_of(cost, lap_small_first(plain, **plain_options))
-        if kind in SEQUENCES and cost and type(cost[0]) is ndarray:
-            quick = _batch_first(cost, options)
-            return lap(cost, **options) if quick is None else quick
+        if kind in SEQUENCES and cost and type(cost[0]) is ndarray:  # no small ones, or perhaps no batch
+            if kind is Matrices or not look_like_points(cost):
+                return lap(cost, **options)
+            warn_of_points(cost, 3)
+            return lap_small_first(Matrices(cost), **options)
         if kind in lap_small_sparse:  # no small one
             return lap(cost, **options)
         if kind is not ndarray and comes_back(cost):
             if type(cost) in (list, tuple) and len(cost) == 2 and are_whole(cost):
                 warn_of_points(cost, 3)
             return in_its_library(cost, lap_small_first, **options)
-        quick = _dense_first(cost, options)
+        is_of_gpu = kind is not ndarray and kind.__name__ == "ndarray"  # CuPy's
+        quick = small_on_gpu_first(cost, options) if is_of_gpu else None
         return lap(cost, **options) if quick is None else quick
 
     lap_of_others.__qualname__ = lap.__qualname__  # as errors about arguments say
     solve, _, _, _, make_field_in_batch = zip(*SMALL_SOLVERS, strict=True)
-    of_batches = (AssignmentBatch, field_of_batch, Items, make_field_in_batch, most_threads)
+    of_batches = (AssignmentBatch, field_of_batch, Items, Assignment, make_field_in_batch, most_threads, Matrices)
     of_sparse = {kind: tuple(solver.solve for solver in solvers) for kind, solvers in lap_small_sparse.items()}
-    lap_small_first = update_wrapper(
-        _native.small_lap(OPTIONS_OF_SMALL, solve, of_batches, of_sparse, LIBRARIES, lap_of_others), lap
-    )  # fmt: skip
+    parts = OPTIONS_OF_SMALL, solve, of_batches, of_sparse, LIBRARIES
+    try_small = _native.small_lap(*parts, lambda *_, **__: None)
+    lap_small_first = update_wrapper(_native.small_lap(*parts, lap_of_others), lap)
     return lap_small_first
+
+
+# Options that say what counts of a padded array.
+PADDING = frozenset(("sizes", "mask"))
+
+
+def _padded_first(
+    cost: Any, solve: Callable[..., Any], *, sizes: Any = None, mask: Any = None, **options: Any
+) -> AssignmentBatch | None:
+    """The answer for an array whose padding comes last, from the matrices in it; None: the long way."""
+    is_padded = cost.ndim == 3 and len(cost) > 0 and (sizes is None) != (mask is None)
+    if not is_padded or not _may_be_small(cost[0]) or _solver_for(options, SMALL_SOLVERS) is None:
+        return None
+    try:
+        if mask is not None:
+            rows, columns = sides_of_mask(mask, cost.shape)
+            if not padding_is_last(rows, columns):
+                return None
+            sizes = sizes_of_sides(rows, columns)
+        sizes = checked_sizes(sizes, cost.shape).tolist()
+    except GmatchError:
+        return None  # the long way says what is wrong, after it has looked at the options
+    found: AssignmentBatch | None = solve(
+        Matrices(matrix[:rows, :columns] for matrix, (rows, columns) in zip(cost, sizes, strict=True)), **options
+    )
+    if found is not None:
+        found._later[2][0].outer = cost.shape[1:]
+    return found
 
 
 def _with_labels_of(cost: Any, found: Any) -> Any:
@@ -223,28 +257,10 @@ def _with_labels_of(cost: Any, found: Any) -> Any:
     return found
 
 
-def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentBatch | None:
-    """The answer for costs that are no small matrix of a type that the extension reads; None: the long way."""
-    if type(cost) is not ndarray:
-        return small_on_gpu_first(cost, options) if type(cost).__name__ == "ndarray" else None  # CuPy's
-    if cost.ndim == 3:
-        return _batch_first(cost, options)
-    solver = _solver_for(options, SMALL_SOLVERS)
-    if solver is None:
-        return None
-    return None if cost.size else of_nothing(cost, options)
-
-
-def _batch_first(cost: Any, options: dict[str, Any]) -> AssignmentBatch | None:
-    """The answer for costs that look like a batch; None if they need the long way."""
-    solver = _solver_for(options, SMALL_SOLVERS)
-    if solver is None:
-        return None
-    return batch_of_small(cost, solver, options.get("cost_limit"), options.get("threads"))
-
-
 # Options that are true or false.
-TRUTHS = frozenset(name for name, taken in OPTIONS_OF_SMALL.items() if taken not in (..., None) and taken[0] is False)
+TRUTHS = frozenset(
+    name for name, taken in OPTIONS_OF_SMALL.items() if taken is bool or type(taken) is tuple and taken[0] is False
+)
 
 
 # Costs that have no limit of their own, which `lap` checks.

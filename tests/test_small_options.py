@@ -121,7 +121,7 @@ def test_what_takes_the_short_way(options: dict[str, Any], dtype: str) -> None:
 
 @pytest.mark.parametrize(
     "cost",
-    [np.zeros((0, 3, 3)), [[1, 2], [3]], [[1.0, 2**53 + 1]], [[None, 1.0]], [], [[]], [["1"]], [np.zeros(2), [1]],
+    [np.zeros((0, 3, 3)), [[1, 2], [3]], [[1.0, 2**53 + 1]], [[None, 1.0]], [], [["1"]], [np.zeros(2), [1]],
      np.full((2, 2), 2**63, np.uint64), np.arange(8.0 * SMALL_SIDE).reshape(2, -1),
      np.ones((2, SMALL_SIDE * 4), np.int8), [[*range(4 * SMALL_SIDE)]], ((1, 2), (3,)), [[1, 2**63]]],
     ids=str,
@@ -184,6 +184,22 @@ def test_costs_of_other_kinds_take_the_short_way(kind: str, dtype: str) -> None:
 )  # fmt: skip
 def test_costs_of_other_kinds_that_take_the_long_way(cost: Any) -> None:
     assert short_way(cost) is None
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("options", [{}, {"maximize": True}, {"cost_limit": 40}, {"infeasible": "partial"}], ids=str)
+def test_nan_that_forbids_takes_the_short_way(dtype: str, options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(3)
+    for shape in ((5, 5), (4, 9), (9, 4)):
+        cost = rng.integers(0, 99, shape).astype(dtype)
+        assert not short_way(cost, forbid_nan=True, **options).forbid_nan
+        cost[rng.random(shape) < 0.3] = np.nan
+        cost[0, 0] = np.nan
+        for given in (cost, cost.T, cost.tolist()):
+            if options:
+                assert short_way(given, forbid_nan=True, **options).forbid_nan
+            short, _ = both(given, forbid_nan=True, **options)
+            assert isinstance(short, tuple) or not np.isnan(short.pair_costs).any()
 
 
 @pytest.mark.parametrize("limit", ["7", True, None, 2**60, [7], np.array([7]), 7 + 0j])

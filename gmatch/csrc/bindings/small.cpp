@@ -11,7 +11,6 @@
 #include "bindings/small_results.hpp"
 #include "bindings/small_sparse.hpp"
 #include "bindings/ticks.hpp"
-#include "costs/stored.cuh"
 
 namespace {
 
@@ -26,26 +25,17 @@ nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call, std::
   return solved ? cells : nb::none();
 }
 
-// As cells_of, in a copy of another type, which holds every value.
-template <class Wide, class Narrow>
-nb::object cells_of_widened(const SmallMatrix<Narrow>& given, const SmallCall& call, std::vector<Count>& words) {
-  std::vector<Wide> copy;
-  return cells_of(copied_with_long_lines(given, copy), call, words);
-}
-
-// A float of 16 bits.
-struct HalfFloat {
-  Float16 stored;
-
-  operator float() const { return value_of(stored); }
-};
-
-// As cells_of_widened, for unsigned integers of 64 bits. None if the highest bit of one is set.
-nb::object cells_of_unsigned(const SmallMatrix<unsigned long long>& given, const SmallCall& call, std::vector<Count>& words) {
-  std::vector<Count> copy;
-  const SmallMatrix<Count> same = copied_with_long_lines(given, copy);
-  const bool fits = std::none_of(copy.begin(), copy.end(), [](Count entry) { return entry < 0; });
-  return fits ? cells_of(same, call, words) : nb::none();
+// As cells_of, for costs of any type. None if the type in which they are solved does not hold one of them.
+template <class Stored>
+nb::object cells_of_stored(const SmallMatrix<Stored>& given, const SmallCall& call, std::vector<Count>& words) {
+  using Cost = SolvedAs<Stored>;
+  if constexpr (std::is_same_v<Cost, Stored>) {
+    return cells_of(given, call, words);
+  } else {
+    if (!holds<Cost>(given)) return nb::none();
+    std::vector<Cost> copy;
+    return cells_of(copied_with_long_lines(given, copy), call, words);
+  }
 }
 
 // As cells_of, for matrices that are not small. None unless nearly all pairs have the same cost and few cost less.
@@ -79,39 +69,7 @@ nb::object assign_few_pairs_for(const ArrayMemory& memory, const SmallCall& call
 // another way, or have no assignment. A large matrix has cells only if nearly all pairs have the same cost and few cost less.
 nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call, std::vector<Count>& words) {
   if (!memory.is_small_matrix()) return assign_few_pairs_for(memory, call, words);
-  switch (memory.type()) {
-    case 'd': return cells_of(memory.matrix<double>(), call, words);
-    case 'f': return cells_of(memory.matrix<float>(), call, words);
-    case '?':
-    case 'B': return cells_of_widened<std::int32_t>(memory.matrix<std::uint8_t>(), call, words);
-    case 'b': return cells_of_widened<std::int32_t>(memory.matrix<std::int8_t>(), call, words);
-    case 'h': return cells_of_widened<std::int32_t>(memory.matrix<std::int16_t>(), call, words);
-    case 'H': return cells_of_widened<std::int32_t>(memory.matrix<std::uint16_t>(), call, words);
-    case 'I': return cells_of_widened<Count>(memory.matrix<unsigned>(), call, words);
-    case 'e': return cells_of_widened<float>(memory.matrix<HalfFloat>(), call, words);
-    case 'L':
-    case 'Q':
-      if (memory.entry_size() == 4) return cells_of_widened<Count>(memory.matrix<unsigned>(), call, words);
-      return cells_of_unsigned(memory.matrix<unsigned long long>(), call, words);
-    default: break;
-  }
-  if (memory.entry_size() == 4) return cells_of(memory.matrix<std::int32_t>(), call, words);
-  return cells_of(memory.matrix<Count>(), call, words);
-}
-// The letter of the type in which the costs of a matrix are solved: see WIDER_TYPE in gmatch/types.py.
-char type_of_solution(char type) {
-  switch (type) {
-    case '?':
-    case 'b':
-    case 'B':
-    case 'h':
-    case 'H': return 'i';
-    case 'I':
-    case 'L':
-    case 'Q': return sizeof(long) == sizeof(Count) ? 'l' : 'q';
-    case 'e': return 'f';
-    default: return type;
-  }
+  return memory.with_stored([&](auto entry) { return cells_of_stored(memory.matrix<decltype(entry)>(), call, words); });
 }
 // The pairs alone, with numbers of 64 bits for both sides.
 nb::object pairs_small(nb::handle costs, bool maximize) {
@@ -140,19 +98,20 @@ struct SmallSolver {
     return call;
   }
 
-  nb::object solve(nb::handle cost_limit, nb::handle costs) const {
+  nb::object solve(nb::handle cost_limit, nb::handle costs, bool forbids_nan = false) const {
     SmallLimit limit;
     const bool has_limit = cost_limit.is_valid();
     if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
     const ArrayMemory memory(costs);
     std::vector<Count> words;
     SmallCall call = without_limit();
+    call.forbids_nan = forbids_nan;
     if (has_limit) call.limit = &limit;
     nb::object cells = assign_small_for(memory, call, words);
     if (cells.is_none()) return cells;
     return later_result(kind, make_field, cells,
                         {static_cast<Vertex>(memory.length(0)), static_cast<Vertex>(memory.length(1)),
-                         type_of_solution(memory.type()), maximize, call.limit},
+                         memory.solved_as(), maximize, call.limit},
                         words);
   }
 };
@@ -195,12 +154,14 @@ nb::object solve_tensor(PyObject* library, SmallSolver solver, const SmallOption
     return nb::none();
   }
   solver.may_be_partial = false;
-  const nb::object found = solver.solve(options.cost_limit, array);
+  const nb::object found = solver.solve(options.cost_limit, array, options.forbids_nan);
   if (found.is_none()) return found;
   const nb::object pairs = pairs_as_tensors(PyTuple_GetItem(library, 0), found);
   const nb::object type = nb::steal(PyObject_GetAttr(options.costs, type_name));
   if (!type.is_valid()) throw nb::python_error();
-  return later_result(solver.kind, PyTuple_GetItem(library, 1), pairs, nb::make_tuple(found, type), nullptr);
+  nb::object result = later_result(solver.kind, PyTuple_GetItem(library, 1), pairs, nb::make_tuple(found, type), nullptr);
+  note_nan(result, first_of(reinterpret_cast<const Later*>(found.ptr())->first));
+  return result;
 }
 
 // The bits that options stand for; None if one of them needs the long way.
@@ -209,9 +170,9 @@ nb::object bits_of_options(const nb::dict& table, const nb::dict& options) {
   return read.read(table.ptr(), options.ptr()) ? nb::int_(read.bits) : nb::object(nb::none());
 }
 
-// Whether costs are a list or a tuple whose first item is an array.
-bool is_sequence_of_arrays(PyObject* costs, PyTypeObject* array) {
-  const bool is_list = PyList_CheckExact(costs);
+// Whether costs are a list, a tuple, or a sequence that is known to be a batch, and their first item is an array.
+bool is_sequence_of_arrays(PyObject* costs, PyTypeObject* array, const SmallBatchSolver& batches) {
+  const bool is_list = PyList_CheckExact(costs) || batches.is_sure(costs);
   if (!is_list && !PyTuple_CheckExact(costs)) return false;
   if ((is_list ? PyList_Size(costs) : PyTuple_Size(costs)) == 0) return false;
   return Py_TYPE(is_list ? PyList_GetItem(costs, 0) : PyTuple_GetItem(costs, 0)) == array;
@@ -225,7 +186,7 @@ PyObject* by_type(PyObject* table, PyObject* costs) {
 // The result of nested lists of two dimensions; None for other objects.
 nb::object solve_lists(const SmallSolver& solver, const SmallOptions& options) {
   const nb::object array = array_of_lists(options.costs);
-  return array.is_none() ? array : solver.solve(options.cost_limit, array);
+  return array.is_none() ? array : solver.solve(options.cost_limit, array, options.forbids_nan);
 }
 
 // `parts` are the table of options, the solvers that small_solver makes (by the bits), the parts of SmallBatchSolver, the
@@ -241,16 +202,16 @@ PyObject* lap_by_short_way(PyObject* parts, PyObject* const* arguments, Py_ssize
   PyObject* const solver = PyCFunction_GetSelf(PyTuple_GetItem(solvers, options.bits));
   if (sparse != nullptr) return made_by([&] { return solve_sparse_matrix(solver, options.cost_limit, options.costs); });
   if (is_array && reinterpret_cast<const numpy::Array*>(options.costs)->num_dimensions == 2) {
-    return made_by([&] { return SmallSolver(solver).solve(options.cost_limit, options.costs); });
+    return made_by([&] { return SmallSolver(solver).solve(options.cost_limit, options.costs, options.forbids_nan); });
   }
   if (PyObject* const library = by_type(PyTuple_GetItem(parts, 4), options.costs)) {
     return made_by([&] { return solve_tensor(library, SmallSolver(solver), options); });
   }
-  if (!is_array && !is_sequence_of_arrays(options.costs, array)) {
+  const SmallBatchSolver batches(PyTuple_GetItem(parts, 2));
+  if (!is_array && !is_sequence_of_arrays(options.costs, array, batches)) {
     return made_by([&] { return solve_lists(SmallSolver(solver), options); });
   }
-  const SmallSolver of_one(solver);
-  return made_by([&] { return SmallBatchSolver(PyTuple_GetItem(parts, 2)).solve(options, of_one.without_limit()); });
+  return made_by([&] { return batches.solve(options, SmallSolver(solver).without_limit()); });
 }
 
 // `lap`: the short way for small arrays, tensors and sparse matrices, in front of a function of Python for all other calls.
