@@ -130,6 +130,21 @@ def test_what_takes_the_long_way(cost: Any) -> None:
     assert short_way(cost) is None
 
 
+@pytest.mark.parametrize("dtype", [*TYPES, "uint64"])
+def test_rows_that_are_arrays_take_the_short_way(dtype: str) -> None:
+    cost = np.random.default_rng(1).integers(0, 2 if dtype == "bool" else 99, (5, 8)).astype(dtype)
+    by_columns, small = np.asfortranarray(cost), dtype in ("bool", "int8", "uint8", "int16", "uint16")
+    for given in (list(cost), tuple(cost), list(by_columns), list(cost[:, ::-1])):
+        found, expected = short_way(given), long_way(np.array(given))
+        assert found.cost == expected.cost and found.u.dtype == expected.u.dtype
+        assert found.pair_costs.dtype == (np.int32 if small else expected.pair_costs.dtype)
+        gmatch.verify(given, found)
+    for given in ([cost[0], cost[1, :4]], [np.empty(0, dtype)] * 2, [cost[0], 3]):
+        assert short_way(given) is None or np.array(given).size == 0
+    mixed = [cost[0], cost[1].astype(np.float64)]
+    assert short_way(mixed).cost == long_way(np.array(mixed)).cost
+
+
 class _OfAClass(np.ndarray):
     """A class of arrays."""
 

@@ -120,16 +120,35 @@ nb::object small_solver(nb::handle kind, nb::handle make_field, bool maximize, b
   return small_solver_of<SmallSolver>(nb::make_tuple(kind, make_field, maximize, deterministic, may_be_partial));
 }
 
-// Whether a tensor lies on the host and needs no gradient.
-bool is_plain_tensor(PyObject* tensor) {
-  static PyObject* const names[] = {PyUnicode_InternFromString("is_cuda"), PyUnicode_InternFromString("requires_grad")};
-  for (PyObject* const name : names) {
-    const nb::object is = nb::steal(PyObject_GetAttr(tensor, name));
-    if (is.ptr() == Py_False) continue;
-    PyErr_Clear();
-    return false;
-  }
-  return true;
+PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
+
+// Whether an attribute of a tensor is `truth`.
+bool says(PyObject* tensor, PyObject* name, PyObject* truth) {
+  const nb::object found = nb::steal(PyObject_GetAttr(tensor, name));
+  if (!found.is_valid()) PyErr_Clear();
+  return found.ptr() == truth;
+}
+nb::object called(nb::handle object, PyObject* method) {
+  PyObject* const self = object.ptr();
+  nb::object made = nb::steal(PyObject_VectorcallMethod(method, &self, 1, nullptr));
+  if (!made.is_valid()) PyErr_Clear();
+  return made;
+}
+bool is_small_tensor(nb::handle tensor) {
+  static PyObject* const name = interned("shape");
+  const nb::object shape = nb::steal(PyObject_GetAttr(tensor.ptr(), name));
+  if (!shape.is_valid()) throw nb::python_error();
+  if (!PyTuple_Check(shape.ptr()) || PyTuple_Size(shape.ptr()) != 2) return false;
+  const auto length = [&](Py_ssize_t k) { return PyLong_AsLongLong(PyTuple_GetItem(shape.ptr(), k)); };
+  return length(0) + length(1) <= 4 * SMALL_SIDE;
+}
+// The array that shares its memory with a tensor on the host, without its gradient; an array of a copy that is `wide`, for a type
+// that NumPy lacks. Not valid, or no array, if there is none.
+nb::object array_of_tensor(PyObject* tensor, bool has_gradient, bool is_wide) {
+  static PyObject* const names[] = {interned("detach"), interned("float"), interned("numpy")};
+  nb::object same = has_gradient ? called(tensor, names[0]) : nb::borrow(tensor);
+  if (same.is_valid() && is_wide) same = is_small_tensor(same) ? called(same, names[1]) : nb::object();
+  return same.is_valid() ? called(same, names[2]) : same;
 }
 
 // The pairs of a result as tensors in the memory of its cells, with numbers of 64 bits.
@@ -141,26 +160,28 @@ nb::object pairs_as_tensors(nb::handle from_numpy, nb::handle result) {
   return nb::make_tuple(from_numpy(pairs[0]), from_numpy(pairs[1]));
 }
 
-// The result of a tensor that shares its memory with an array. `library` is two functions. The first makes a tensor of an array.
-// The second makes the fields of the result, from the result for the array and the type of the tensor: see gmatch/tensors.py.
-// Python makes the results that have a cover.
+// The result of a tensor that shares its memory with an array. `library` is two functions and a type that NumPy lacks. The first
+// function makes a tensor of an array. The second makes the fields of the result, from the result for the array and the type of
+// the tensor: see gmatch/tensors.py. If the tensor needs a gradient, its own entries are what the pairs cost. Python makes the results that have a cover.
 nb::object solve_tensor(PyObject* library, SmallSolver solver, const SmallOptions& options) {
-  static PyObject* const numpy_name = PyUnicode_InternFromString("numpy");
-  static PyObject* const type_name = PyUnicode_InternFromString("dtype");
-  if (!is_plain_tensor(options.costs)) return nb::none();
-  const nb::object array = nb::steal(PyObject_VectorcallMethod(numpy_name, &options.costs, 1, nullptr));
-  if (!array.is_valid() || Py_TYPE(array.ptr()) != numpy::Table::get().array_type()) {
-    PyErr_Clear();  // sparse, or of a type that NumPy lacks
-    return nb::none();
-  }
+  static PyObject* const names[] = {interned("is_cuda"), interned("requires_grad"), interned("dtype"), interned("pair_costs")};
+  if (!says(options.costs, names[0], Py_False)) return nb::none();
+  const bool has_gradient = !says(options.costs, names[1], Py_False);
+  const nb::object type = nb::steal(PyObject_GetAttr(options.costs, names[2]));
+  if (!type.is_valid()) throw nb::python_error();
+  const bool is_wide = type.ptr() == PyTuple_GetItem(library, 2);
+  const nb::object array = array_of_tensor(options.costs, has_gradient, is_wide);
+  if (!array.is_valid() || Py_TYPE(array.ptr()) != numpy::Table::get().array_type()) return nb::none();
   solver.may_be_partial = false;
   const nb::object found = solver.solve(options.cost_limit, array, options.forbids_nan);
   if (found.is_none()) return found;
   const nb::object pairs = pairs_as_tensors(PyTuple_GetItem(library, 0), found);
-  const nb::object type = nb::steal(PyObject_GetAttr(options.costs, type_name));
-  if (!type.is_valid()) throw nb::python_error();
   nb::object result = later_result(solver.kind, PyTuple_GetItem(library, 1), pairs, nb::make_tuple(found, type), nullptr);
   note_nan(result, first_of(reinterpret_cast<const Later*>(found.ptr())->first));
+  if (has_gradient) {
+    const nb::object pair_costs = nb::steal(PyObject_GetItem(options.costs, pairs.ptr()));
+    if (!pair_costs.is_valid() || PyObject_GenericSetAttr(result.ptr(), names[3], pair_costs.ptr()) != 0) throw nb::python_error();
+  }
   return result;
 }
 
@@ -170,12 +191,13 @@ nb::object bits_of_options(const nb::dict& table, const nb::dict& options) {
   return read.read(table.ptr(), options.ptr()) ? nb::int_(read.bits) : nb::object(nb::none());
 }
 
-// Whether costs are a list, a tuple, or a sequence that is known to be a batch, and their first item is an array.
-bool is_sequence_of_arrays(PyObject* costs, PyTypeObject* array, const SmallBatchSolver& batches) {
+// The dimensions of the first item, which is an array, of a list, a tuple, or a sequence that is known to be a batch; 0 for others.
+int dimensions_of_first(PyObject* costs, PyTypeObject* array, const SmallBatchSolver& batches) {
   const bool is_list = PyList_CheckExact(costs) || batches.is_sure(costs);
-  if (!is_list && !PyTuple_CheckExact(costs)) return false;
-  if ((is_list ? PyList_Size(costs) : PyTuple_Size(costs)) == 0) return false;
-  return Py_TYPE(is_list ? PyList_GetItem(costs, 0) : PyTuple_GetItem(costs, 0)) == array;
+  if (!is_list && !PyTuple_CheckExact(costs)) return 0;
+  if ((is_list ? PyList_Size(costs) : PyTuple_Size(costs)) == 0) return 0;
+  PyObject* const first = is_list ? PyList_GetItem(costs, 0) : PyTuple_GetItem(costs, 0);
+  return Py_TYPE(first) == array ? reinterpret_cast<const numpy::Array*>(first)->num_dimensions : 0;
 }
 
 // What a table has for this object's type; nullptr if it has nothing.
@@ -183,9 +205,9 @@ PyObject* by_type(PyObject* table, PyObject* costs) {
   return PyDict_GetItemWithError(table, reinterpret_cast<PyObject*>(Py_TYPE(costs)));  // borrowed
 }
 
-// The result of nested lists of two dimensions; None for other objects.
-nb::object solve_lists(const SmallSolver& solver, const SmallOptions& options) {
-  const nb::object array = array_of_lists(options.costs);
+// The result of nested lists of two dimensions, or of a sequence of rows that are arrays; None for other objects.
+nb::object solve_lists(const SmallSolver& solver, const SmallOptions& options, bool of_arrays) {
+  const nb::object array = of_arrays ? array_of_rows(options.costs) : array_of_lists(options.costs);
   return array.is_none() ? array : solver.solve(options.cost_limit, array, options.forbids_nan);
 }
 
@@ -208,9 +230,8 @@ PyObject* lap_by_short_way(PyObject* parts, PyObject* const* arguments, Py_ssize
     return made_by([&] { return solve_tensor(library, SmallSolver(solver), options); });
   }
   const SmallBatchSolver batches(PyTuple_GetItem(parts, 2));
-  if (!is_array && !is_sequence_of_arrays(options.costs, array, batches)) {
-    return made_by([&] { return solve_lists(SmallSolver(solver), options); });
-  }
+  const int dimensions = is_array ? 3 : dimensions_of_first(options.costs, array, batches) + 1;
+  if (dimensions < 3) return made_by([&] { return solve_lists(SmallSolver(solver), options, dimensions == 2); });
   return made_by([&] { return batches.solve(options, SmallSolver(solver).without_limit()); });
 }
 

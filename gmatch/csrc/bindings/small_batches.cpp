@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <vector>
 
 #include "bindings/small_arrays.hpp"
@@ -120,6 +121,14 @@ int threads_for(const std::vector<SmallMatrix<Cost>>& matrices, nb::handle most)
   return static_cast<int>(std::clamp<Count>(nb::cast<Count>(number), 1, wanted));
 }
 
+// Whether other threads of Python should not wait until all problems are solved.
+template <class Cost>
+bool has_work(const std::vector<SmallMatrix<Cost>>& matrices) {
+  Count entries = 0;
+  for (const SmallMatrix<Cost>& matrix : matrices) entries += Count{matrix.shape[0]} * matrix.shape[1];
+  return entries > Count{VERY_SMALL_SIDE} * VERY_SMALL_SIDE;
+}
+
 // Solves all problems; false if one needs another way. The cells of each note the call.
 template <class Cost>
 bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const SmallCall& call, const NotedCall& noted,
@@ -129,7 +138,8 @@ bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const Sma
   const Count at_a_time = 1 + count / (TURNS_OF_A_THREAD * threads);
   std::atomic<Count> next{0};
   std::atomic<bool> has_solved{true};
-  const OthersMayRun others_may_run;
+  std::optional<OthersMayRun> others_may_run;
+  if (has_work(matrices)) others_may_run.emplace();
   run_on_host(threads, [&](HostTeam&) {
     std::vector<Cost> copy;
     Poll poll;
