@@ -16,7 +16,7 @@ from .arrays import as_dense_array, device_of
 from .backends.cpu import counters_by_name, exact_duals
 from .devices.cpu import MAX_THREADS
 from .errors import GmatchError, InvalidInput
-from .foreign import gives_back, has_labels, labels_of
+from .foreign import OF_NO_LIBRARY, gives_back, has_labels, labels_of
 from .layouts import REPORT, Arrays, numbers_of
 from .methods import FEW_PAIRS_REASON, FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
 from .problems.batch import checked_sizes, padding_is_last, sides_of_mask, sizes_of_sides
@@ -196,7 +196,8 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
         plain_options = _plain_options(cost, options)
         plain = _plain_costs(cost, kind, plain_options)
         if plain is not cost or plain_options is not options:
-            return _with_labels_of(cost, lap_small_first(plain, **plain_options))
+            found = lap_small_first(plain, **plain_options)
+            return found if kind in OF_NO_LIBRARY else _with_labels_of(cost, found)
         if kind in SEQUENCES and cost and type(cost[0]) is ndarray:  # no small ones, or perhaps no batch
             if kind is Matrices or not look_like_points(cost):
                 return lap(cost, **options)
@@ -252,7 +253,7 @@ def _padded_first(
 
 def _with_labels_of(cost: Any, found: Any) -> Any:
     """The result for the numbers of costs, with the labels of their rows and columns."""
-    if type(cost) is not ndarray and type(found) is Assignment and has_labels(cost):
+    if type(found) is Assignment and has_labels(cost):
         vars(found).update(zip(("row_nodes", "col_nodes"), labels_of(cost), strict=True))
     return found
 
@@ -295,16 +296,28 @@ def _plain_costs(cost: Any, kind: type, options: dict[str, Any]) -> Any:
     """
     if kind is list or kind is tuple:
         return unnested(cost)
-    if kind is not ndarray and not _gives_array(cost, kind):
+    if isinstance(cost, ndarray):
+        array = cost if kind is ndarray else _array_of_class(cost)
+    elif _gives_array(cost, kind) and _may_be_small(cost) and _solver_for(options, SMALL_SOLVERS) is not None:
+        array = _array_in(cost)
+    else:
         return cost
-    if not _may_be_small(cost) or _solver_for(options, SMALL_SOLVERS) is None:
+    if type(array) is not ndarray or array.ndim != 2 or array.dtype.kind not in "biuf":
         return cost
-    array = _array_in(cost, kind)
-    if type(array) is not ndarray or array.ndim != 2 or array.dtype.kind not in "biuf" or not _may_be_small(array):
+    rows, columns = array.shape
+    is_small = min(rows, columns) <= SMALL_SIDE and rows + columns <= MOST_ROWS_AND_COLUMNS
+    if not is_small or _solver_for(options, SMALL_SOLVERS) is None:
         return cost
     if not (array.dtype.isnative and array.flags.aligned):
         return array.astype(array.dtype.newbyteorder("="))
     return array
+
+
+def _array_of_class(cost: Any) -> Any:
+    """The plain array in an array of a class; None if it is masked, or stands for an array of a GPU."""
+    if device_of(cost) == "gpu" or hasattr(cost, "mask") and np.ma.is_masked(cost):
+        return None
+    return cost.view(ndarray)
 
 
 def _gives_array(cost: Any, kind: Any) -> bool:
@@ -322,12 +335,8 @@ def _may_be_small(cost: Any) -> bool:
     return len(shape) == 2 and min(shape) <= SMALL_SIDE and sum(shape) <= MOST_ROWS_AND_COLUMNS
 
 
-def _array_in(cost: Any, kind: type) -> Any:
+def _array_in(cost: Any) -> Any:
     """The array that an object gives; None if it gives none, which the long way explains."""
-    if kind is ndarray:
-        return cost
-    if isinstance(cost, ndarray):
-        return None if np.ma.is_masked(cost) else cost.view(ndarray)
     try:
         return as_dense_array(cost)
     except GmatchError:

@@ -5,17 +5,17 @@
 #include <cstring>
 #include <vector>
 
-#include "bindings/small_arrays.hpp"
+#include "bindings/numpy_arrays.hpp"
 
 namespace {
 
 // Lists and tuples are read alike.
 bool is_sequence(PyObject* object) { return PyList_CheckExact(object) || PyTuple_CheckExact(object); }
 Py_ssize_t length_of(PyObject* sequence) {
-  return PyList_Check(sequence) ? PyList_Size(sequence) : PyTuple_Size(sequence);
+  return PyList_CheckExact(sequence) ? PyList_Size(sequence) : PyTuple_Size(sequence);
 }
 PyObject* item_of(PyObject* sequence, Py_ssize_t place) {
-  return PyList_Check(sequence) ? PyList_GetItem(sequence, place) : PyTuple_GetItem(sequence, place);
+  return PyList_CheckExact(sequence) ? PyList_GetItem(sequence, place) : PyTuple_GetItem(sequence, place);
 }
 
 // The numbers of nested lists of two or three dimensions. Lists of one dimension are equally long. The numbers are of Python's
@@ -53,7 +53,7 @@ class NestedNumbers {
   };
 
   bool read(PyObject* list, int dimension) {
-    if (dimension == MOST_DIMENSIONS || !is_sequence(list) || length_of(list) != shape_[dimension]) return false;
+    if (!is_sequence(list) || length_of(list) != shape_[dimension]) return false;
     const bool is_row = dimension + 1 == dimensions_;
     for (Py_ssize_t k = 0; k < shape_[dimension]; ++k) {
       PyObject* const item = item_of(list, k);
@@ -110,34 +110,6 @@ class NestedNumbers {
 nb::object array_of_lists(nb::handle lists) {
   NestedNumbers numbers;
   return numbers.read(lists.ptr()) ? numbers.array() : nb::none();
-}
-
-// The array of rows that are arrays of one type and length, in the type in which that type is solved.
-nb::object array_of_rows(nb::handle rows) {
-  std::vector<ArrayMemory> memories;
-  const Py_ssize_t number = length_of(rows.ptr());
-  memories.reserve(static_cast<std::size_t>(number));
-  for (Py_ssize_t k = 0; k < number; ++k) {
-    const ArrayMemory& row = memories.emplace_back(nb::handle(item_of(rows.ptr(), k)));
-    const ArrayMemory& first = memories.front();
-    if (!row.is_list() || row.length(0) != first.length(0) || row.length(0) == 0) return nb::none();
-    if (row.type() != first.type() || row.entry_size() != first.entry_size()) return nb::none();
-  }
-  const Py_ssize_t shape[] = {number, memories.front().length(0)};
-  if (number > SMALL_SIDE && shape[1] > SMALL_SIDE) return nb::none();
-  return memories.front().with_stored([&](auto entry) -> nb::object {
-    using Stored = decltype(entry);
-    using Cost = SolvedAs<Stored>;
-    Cost* numbers;
-    nb::object array = numpy::Table::get().array(2, shape, &numbers);
-    for (const ArrayMemory& memory : memories) {
-      const SmallMatrix<Stored> row{memory.data<Stored>(), {1, static_cast<Vertex>(shape[1])}, {0, memory.stride()}};
-      if (!holds<Cost>(row)) return nb::none();
-      copied_with_long_lines(row, numbers);
-      numbers += shape[1];
-    }
-    return array;
-  });
 }
 
 void define_nested(nb::module_& m) { m.def("array_of_lists", &array_of_lists); }

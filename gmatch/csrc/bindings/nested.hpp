@@ -4,4 +4,3 @@
 
 // An array of two or three dimensions; None if the lists are not as NestedNumbers says.
 nb::object array_of_lists(nb::handle lists);
-nb::object array_of_rows(nb::handle rows);

@@ -205,6 +205,36 @@ PyObject* by_type(PyObject* table, PyObject* costs) {
   return PyDict_GetItemWithError(table, reinterpret_cast<PyObject*>(Py_TYPE(costs)));  // borrowed
 }
 
+// The array of rows that are arrays of one type and length, in the type in which that type is solved.
+nb::object array_of_rows(PyObject* rows) {
+  std::vector<ArrayMemory> memories;
+  const bool is_list = PyList_Check(rows);  // also of a class of lists
+  const Py_ssize_t number = is_list ? PyList_Size(rows) : PyTuple_Size(rows);
+  memories.reserve(static_cast<std::size_t>(number));
+  for (Py_ssize_t k = 0; k < number; ++k) {
+    PyObject* const item = is_list ? PyList_GetItem(rows, k) : PyTuple_GetItem(rows, k);
+    const ArrayMemory& row = memories.emplace_back(nb::handle(item));
+    const ArrayMemory& first = memories.front();
+    if (!row.is_list() || row.length(0) != first.length(0) || row.length(0) == 0) return nb::none();
+    if (row.type() != first.type() || row.entry_size() != first.entry_size()) return nb::none();
+  }
+  const Py_ssize_t shape[] = {number, memories.front().length(0)};
+  if (number > SMALL_SIDE && shape[1] > SMALL_SIDE) return nb::none();
+  return memories.front().with_stored([&](auto entry) -> nb::object {
+    using Stored = decltype(entry);
+    using Cost = SolvedAs<Stored>;
+    Cost* numbers;
+    nb::object array = numpy::Table::get().array(2, shape, &numbers);
+    for (const ArrayMemory& memory : memories) {
+      const SmallMatrix<Stored> row{memory.data<Stored>(), {1, static_cast<Vertex>(shape[1])}, {0, memory.stride()}};
+      if (!holds<Cost>(row)) return nb::none();
+      copied_with_long_lines(row, numbers);
+      numbers += shape[1];
+    }
+    return array;
+  });
+}
+
 // The result of nested lists of two dimensions, or of a sequence of rows that are arrays; None for other objects.
 nb::object solve_lists(const SmallSolver& solver, const SmallOptions& options, bool of_arrays) {
   const nb::object array = of_arrays ? array_of_rows(options.costs) : array_of_lists(options.costs);
