@@ -41,10 +41,13 @@ PyObject* table_of(const Later& batch) { return PyList_GetItem(batch.second, 1);
 // Makes the sequence of a new batch. Returns false with an exception of Python. Another thread may make one at the same time.
 bool make_sequence(PyObject* self) {
   const nb::object list = nb::borrow(later_of(self)->second);
-  nb::list arguments;
-  arguments.append(nb::borrow(later_of(self)->first));
-  for (Py_ssize_t k = 1; k < PyList_Size(list.ptr()); ++k) arguments.append(nb::borrow(PyList_GetItem(list.ptr(), k)));
-  const nb::object made = nb::steal(PyObject_CallObject(PyList_GetItem(list.ptr(), 0), nb::tuple(arguments).ptr()));
+  const nb::object cells = nb::borrow(later_of(self)->first);
+  const nb::object made = nb::steal(made_by([&] {
+    nb::list arguments;
+    arguments.append(cells);
+    for (Py_ssize_t k = 1; k < PyList_Size(list.ptr()); ++k) arguments.append(nb::handle(PyList_GetItem(list.ptr(), k)));
+    return nb::handle(PyList_GetItem(list.ptr(), 0))(*arguments);
+  }));
   if (!made.is_valid()) return false;
   if (!is_new_batch(*later_of(self))) return true;
   PyObject* const sequence = PyTuple_Pack(1, made.ptr());
@@ -86,7 +89,9 @@ PyObject* iterate(PyObject* self) {
   const Later& later = *later_of(self);
   if (later.pairs != nullptr && PyTuple_CheckExact(later.pairs)) return PyObject_GetIter(later.pairs);
   if (is_new_batch(later)) {
-    return made_by([&] { return nb::steal(PyObject_GetIter(results_of_batch(later).ptr())); });
+    // Another thread may make the sequence at the same time, which lets go of both.
+    const nb::object cells = nb::borrow(later.first), parts = nb::borrow(later.second);
+    return made_by([&] { return nb::steal(PyObject_GetIter(results_of_batch(cells, parts).ptr())); });
   }
   const nb::object made = nb::steal(PyObject_CallMethod(self, "_items", nullptr));
   return made.is_valid() ? PyObject_GetIter(made.ptr()) : nullptr;

@@ -13,8 +13,8 @@ struct Later {
 
 PyTypeObject* later_type();
 
-// The results of a batch whose second member is still a list, in a list of Python: see small_batches.cpp.
-nb::list results_of_batch(const Later& batch);
+// The results of a new batch, by its first and its second member, in a list of Python: see small_batches.cpp.
+nb::list results_of_batch(nb::handle cells, nb::handle parts);
 
 // Memory for fields, which are views of it: an object with the protocol of buffers. The object and its words are one piece of
 // memory; a bytearray would be two pieces. The words have no values yet.

@@ -327,9 +327,9 @@ nb::list results_as_tensors(nb::handle kind, nb::handle make_field, nb::handle f
 
 }  // namespace
 
-nb::list results_of_batch(const Later& batch) {
-  const auto part = [&](Py_ssize_t place) { return nb::handle(PyList_GetItem(batch.second, place)); };
-  return ResultsOfBatch{part(2), part(3), batch.first}.of_all(part(1));
+nb::list results_of_batch(nb::handle cells, nb::handle parts) {
+  const auto part = [&](Py_ssize_t place) { return nb::handle(PyList_GetItem(parts.ptr(), place)); };
+  return ResultsOfBatch{part(2), part(3), cells}.of_all(part(1));
 }
 
 void define_small_batches(nb::module_& m) {

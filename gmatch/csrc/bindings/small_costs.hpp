@@ -86,6 +86,7 @@ SmallMatrix<Cost> copied_with_long_lines(const SmallMatrix<Given>& given, Cost* 
   const auto [row_stride, column_stride] = given.stride;
   const bool by_rows = rows <= columns;
   const SmallMatrix<Cost> copy{memory, {rows, columns}, {by_rows ? columns : 1, by_rows ? 1 : rows}};
+  if (rows == 0 || columns == 0) return copy;  // there may be no memory
   for (Vertex row = 0; row < rows; ++row) {
     const Given* const from = given.entries + row * row_stride;
     Cost* const to = memory + row * copy.stride[0];
