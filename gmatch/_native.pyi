@@ -348,7 +348,7 @@ def small_lap(
     solvers: tuple[Any, ...],
     of_batches: tuple[Any, ...],
     of_sparse: dict[type, tuple[Any, ...]],
-    of_tensors: dict[type, tuple[Any, Any]],
+    of_tensors: dict[type, tuple[Any, Any, Any]],
     otherwise: Callable[..., Any],
 ) -> Callable[..., Any]: ...
 def pairs_of_small_batch(cells: Any, line: int | tuple[int, Any]) -> tuple[Any, Any]: ...

@@ -162,7 +162,8 @@ nb::object pairs_as_tensors(nb::handle from_numpy, nb::handle result) {
 
 // The result of a tensor that shares its memory with an array. `library` is two functions and a type that NumPy lacks. The first
 // function makes a tensor of an array. The second makes the fields of the result, from the result for the array and the type of
-// the tensor: see gmatch/tensors.py. If the tensor needs a gradient, its own entries are what the pairs cost. Python makes the results that have a cover.
+// the tensor: see gmatch/tensors.py. If the tensor needs a gradient, its own entries are what the pairs cost. Python makes the
+// results that have a cover.
 nb::object solve_tensor(PyObject* library, SmallSolver solver, const SmallOptions& options) {
   static PyObject* const names[] = {interned("is_cuda"), interned("requires_grad"), interned("dtype"), interned("pair_costs")};
   if (!says(options.costs, names[0], Py_False)) return nb::none();
@@ -180,7 +181,8 @@ nb::object solve_tensor(PyObject* library, SmallSolver solver, const SmallOption
   note_nan(result, first_of(reinterpret_cast<const Later*>(found.ptr())->first));
   if (has_gradient) {
     const nb::object pair_costs = nb::steal(PyObject_GetItem(options.costs, pairs.ptr()));
-    if (!pair_costs.is_valid() || PyObject_GenericSetAttr(result.ptr(), names[3], pair_costs.ptr()) != 0) throw nb::python_error();
+    if (!pair_costs.is_valid()) throw nb::python_error();
+    if (PyObject_GenericSetAttr(result.ptr(), names[3], pair_costs.ptr()) != 0) throw nb::python_error();
   }
   return result;
 }
@@ -191,7 +193,7 @@ nb::object bits_of_options(const nb::dict& table, const nb::dict& options) {
   return read.read(table.ptr(), options.ptr()) ? nb::int_(read.bits) : nb::object(nb::none());
 }
 
-// The dimensions of the first item, which is an array, of a list, a tuple, or a sequence that is known to be a batch; 0 for others.
+// The dimensions of the array that a list, a tuple, or a sequence that is known to be a batch begins with; 0 for all others.
 int dimensions_of_first(PyObject* costs, PyTypeObject* array, const SmallBatchSolver& batches) {
   const bool is_list = PyList_CheckExact(costs) || batches.is_sure(costs);
   if (!is_list && !PyTuple_CheckExact(costs)) return 0;

@@ -159,7 +159,8 @@ bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const Sma
 }
 
 // What is made of a batch: the cells of all problems, a line for each problem, and the number of threads. The line is the word
-// where its cells begin, with its duals in tiers or its cover, if it has any, in a tuple. No lines if a problem needs another way.
+// where its cells begin. If it has duals in tiers or a cover, the line is a tuple of both. There are no lines if a problem needs
+// another way.
 struct SolvedBatch {
   nb::object cells, lines;
   int threads;

@@ -28,8 +28,8 @@ double largest_magnitude(const Dual* numbers, Vertex length) {
   return std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
 }
 
-// Whether each pair costs something, and all pairs cost at least the largest dual in sum. Then roundings of duals are roundings of
-// that sum, unless a number can be split off from the larger pairs.
+// Whether each pair costs something, and all pairs cost at least the largest dual in sum. Then roundings of duals are roundings
+// of that sum, unless a number can be split off from the larger pairs.
 template <class MagnitudeOf>
 bool outweigh_duals(Vertex rows, double largest_dual, const MagnitudeOf& magnitude_of) {
   double sum = 0;
@@ -41,8 +41,8 @@ bool outweigh_duals(Vertex rows, double largest_dual, const MagnitudeOf& magnitu
   }
   return all && largest_dual <= sum && sum < std::numeric_limits<double>::infinity();
 }
-// Whether a pair stands for "not" beside the next cheaper one. If none does, no number can be split off: it would be a multiple in
-// the larger pairs only, with a gap below them. The factor 2 allows for what such a pair costs beside a multiple of the number.
+// Whether a pair stands for "not" beside the next cheaper one. If none does, no number can be split off: the larger pairs would
+// be multiples of it, with a gap below them. The factor 2 allows for what such a pair costs beside a multiple of the number.
 template <class MagnitudeOf>
 bool have_gap(Vertex rows, const MagnitudeOf& magnitude_of) {
   std::vector<double> magnitudes(rows);

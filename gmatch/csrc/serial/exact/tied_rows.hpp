@@ -93,9 +93,10 @@ class TiedRows {
     }
   }
 
-  // Whether vertices can be taken away until none is left, each when no edge leads from it to a vertex that is left. Then there is
-  // no cycle. Most often a few passes tell it, and the duals of a search make no cycle unless costs tie. A pass that takes away
-  // fewer than 1 vertex in 4 is the last: the searches are faster than many passes.
+  // Whether all vertices can be taken away, one after the other. A vertex is taken away when no edge leads from it to another one
+  // that is left. Then there is no cycle: the duals of a search make none unless costs tie. A pass that takes away fewer than 1
+  // vertex in 4 is the last, so that few passes are vain. See benchmarks/log/ties.md, "Whether ties make a choice, by taking
+  // vertices away".
   bool can_be_taken_away() {
     ShortVector<Vertex> left = numbers(num_rows_ + 1);
     std::iota(left.begin(), left.end(), Vertex{0});
