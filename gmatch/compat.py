@@ -19,7 +19,6 @@ import scipy.sparse
 from .assignment.lap import lap
 from .errors import Infeasible, InvalidInput
 from .problems.dense import DenseCosts
-from .problems.sparse import SparseCosts
 from .result import Status
 from .small import pairs_small
 
@@ -241,24 +240,32 @@ def min_weight_full_bipartite_matching(
         biadjacency = biadjacency.to_scipy_sparse()
     if not scipy.sparse.issparse(biadjacency):
         raise TypeError("graph must be sparse")
-    costs = _edges_of(biadjacency, maximize)
+    edges, maximize = _edges_of(biadjacency), bool(maximize)
     try:
-        row_ind, col_ind = lap(costs)
+        row_ind, col_ind = _full_matching(edges, maximize)
     except Infeasible:
         raise ValueError("no full matching exists") from None
     # The indices of the side with fewer vertices are int64, the indices of the other side as in the matrix.
-    rows_first = costs.shape[0] <= costs.shape[1]
+    rows_first = edges.shape[0] <= edges.shape[1]
     row_type, column_type = (np.int64, np.int32) if rows_first else (np.int32, np.int64)
     return row_ind.astype(row_type), col_ind.astype(column_type)
 
 
-def _edges_of(biadjacency: Any, maximize: Any) -> SparseCosts:
-    """The weights without zeros, NaN and infinities."""
+def _full_matching(edges: Any, maximize: bool) -> Any:
+    try:
+        return lap(edges, maximize=maximize)
+    except InvalidInput:
+        if edges.dtype.kind not in "iu":
+            raise
+        return lap(edges.astype(FLOAT64), maximize=maximize)
+
+
+def _edges_of(biadjacency: Any) -> Any:
+    """The weights without zeros, NaN and infinities, as a sparse matrix."""
     if biadjacency.format not in ("csr", "csc", "coo"):
         raise TypeError("graph must be in CSC, CSR, or COO format.")
     if biadjacency.dtype.kind not in "biu":
-        biadjacency = biadjacency.astype(FLOAT64)
-    maximize = bool(maximize)
+        biadjacency = biadjacency.astype(FLOAT64, copy=False)
     if biadjacency.ndim != 2:
         raise ValueError("need more than 1 value to unpack")  # as Cython puts it
     if biadjacency.format == "coo":
@@ -271,9 +278,4 @@ def _edges_of(biadjacency: Any, maximize: Any) -> SparseCosts:
         biadjacency = biadjacency.copy()
         biadjacency.data = np.where(edges, data, 0)
         biadjacency.eliminate_zeros()
-    try:
-        return SparseCosts(biadjacency, maximize=maximize)
-    except InvalidInput:
-        if biadjacency.dtype.kind not in "iu":
-            raise
-        return SparseCosts(biadjacency.astype(FLOAT64), maximize=maximize)
+    return biadjacency

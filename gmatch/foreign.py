@@ -156,6 +156,11 @@ def is_frame(given: Any) -> bool:
     return library_of(given) in ("pandas", "polars") and hasattr(given, "to_numpy") and hasattr(given, "columns")
 
 
+def has_labels(given: Any) -> bool:
+    """Whether `labels_of` tells the labels of its rows and columns."""
+    return library_of(given) == "xarray" or is_frame(given)
+
+
 def labels_of(given: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | None]:
     """The labels of the rows and columns of a DataFrame or a DataArray; None for a side that has none.
 
@@ -173,6 +178,9 @@ def labels_of(given: Any) -> tuple[tuple[Any, ...] | None, tuple[Any, ...] | Non
 
 def array_of_frame(frame: Any) -> Any:
     """The numbers of a DataFrame, missing ones as NaN; refused where integers would be rounded."""
+    array = frame.to_numpy()
+    if array.dtype.kind in "biuf" and not may_have_rounded(array):
+        return array
     array = _of_pandas(frame) if library_of(frame) == "pandas" else np.asarray(frame)
     if array.dtype.kind == "f":
         whole = [number for number, dtype in enumerate(frame.dtypes) if str(dtype).lower().startswith(("int", "uint"))]
@@ -185,6 +193,17 @@ def array_of_frame(frame: Any) -> Any:
                 "that does no harm, give its float64 array"
             )
     return array
+
+
+def may_have_rounded(array: Any) -> bool:
+    """Whether an array that NumPy made of numbers may hold integers that it rounded."""
+    if array.dtype != np.float64:
+        return False
+    magnitudes = abs(array)
+    if magnitudes.max(initial=0) < EXACT_IN_FLOAT64:  # false if there is NaN
+        return False
+    large = magnitudes >= EXACT_IN_FLOAT64
+    return bool(large.any() and np.isfinite(array[large]).any())
 
 
 def _of_pandas(frame: Any) -> Any:

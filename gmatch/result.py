@@ -78,7 +78,11 @@ class _Pairs(_Later):
     row_nodes: tuple[Hashable, ...] | None
     col_nodes: tuple[Hashable, ...] | None
 
-    def _made_pairs(self) -> tuple[Any, Any]:
+    def _length(self) -> int:
+        """How many arrays there are to iterate over."""
+        return 2
+
+    def _items(self) -> tuple[Any, Any]:
         """The rows and columns to iterate over, unless `_later` has them."""
         if self._later is not None:
             _, make_pairs, arguments = self._later
@@ -752,11 +756,14 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         self._read()
         return super().__getstate__()
 
-    def __len__(self) -> int:
-        if self._later is not None:
-            _, _, (items, *_) = self._later
-            return len(items)
-        return len(self.shapes)
+    def _length(self) -> int:
+        later = self._later
+        return len(self.shapes) if later is None else len(later[2][0])
+
+    def _items(self) -> Iterator[Assignment]:
+        """The assignments to iterate over, unless csrc/bindings/small_batches.cpp makes them."""
+        later = self._later  # a tuple that is made when it is asked for
+        return map(self._item, range(len(self))) if later is None else iter(later[2][0])
 
     @overload
     def __getitem__(self, number: int) -> Assignment: ...
@@ -766,12 +773,6 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         if isinstance(number, slice):
             return [self._item(k) for k in range(*number.indices(len(self)))]
         return self._item(range(len(self))[number])
-
-    def __iter__(self) -> Iterator[Assignment]:
-        later = self._later  # a tuple that is made when it is asked for
-        if later is not None:
-            return iter(later[2][0])
-        return map(self._item, range(len(self)))
 
     def _item(self, number: int) -> Assignment:
         """The assignment of a problem; its fields are made when they are asked for."""

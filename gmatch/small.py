@@ -12,25 +12,28 @@ import numpy.typing as npt
 from scipy.sparse import coo_array, coo_matrix, csc_array, csc_matrix, csr_array, csr_matrix
 
 from . import _native
-from .arrays import device_of
+from .arrays import as_dense_array, device_of
 from .backends.cpu import counters_by_name, exact_duals
 from .devices.cpu import MAX_THREADS
-from .errors import InvalidInput
+from .errors import GmatchError, InvalidInput
+from .foreign import OF_NO_LIBRARY, gives_back, has_labels, labels_of
 from .layouts import REPORT, Arrays, numbers_of
 from .methods import FEW_PAIRS_REASON, FEW_ROWS_REASON, JV, LAID_OUT, ONE_CORE_REASON
+from .problems.batch import checked_sizes, padding_is_last, sides_of_mask, sizes_of_sides
 from .problems.graph import BipartiteGraph
-from .problems.points import warn_of_points
+from .problems.points import look_like_points, warn_of_points
 from .result import Assignment, AssignmentBatch, Matching, Status
 from .small_batch import (
-    CELLS,
+    MAXIMIZE_ASKED,
     MOST_ROWS_AND_COLUMNS,
     SMALL_COUNTERS,
+    TYPE_OF_LIMIT,
     WORD,
     Items,
-    batch_of_small,
+    counters_in,
     field_of_batch,
+    limit_in,
     most_threads,
-    of_nothing,
     unnested,
 )
 from .small_gpu import small_on_gpu_first
@@ -38,9 +41,7 @@ from .tensors import LIBRARIES, Matrices, are_whole, comes_back, in_its_library
 
 SMALL_SIDE = _native.SMALL_SIDE
 COUNTED = SMALL_COUNTERS.getter("augmentations", "rows_scanned", "dual_updates", "entries_read", "ticks", "start_size")
-WITH_CHOICE, MAXIMIZE_ASKED, TYPE_OF_LIMIT, LIMIT = map(
-    SMALL_COUNTERS.names.index, ("rows_with_choice", "maximize", "type_of_limit", "limit")
-)
+WITH_CHOICE = SMALL_COUNTERS.names.index("rows_with_choice")
 ABOUT = SMALL_COUNTERS.getter("rows", "columns", "size")
 ndarray, empty, int64 = np.ndarray, np.empty, np.dtype(np.int64)
 
@@ -52,7 +53,7 @@ a rule."""
 
 def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, deterministic: bool = False) -> Any:
     """A field of an Assignment that is no array and no attribute of its class, from the cells."""
-    counters = CELLS[True].views["counters"](cells, 0, 0)  # at the beginning, whatever the shape
+    counters = counters_in(cells)
     rows, columns, pairs = ABOUT(counters.tolist())
     if name == "status":
         if pairs == min(rows, columns):
@@ -62,27 +63,30 @@ def _field(name: str, cells: Any, tiers: bytes | None, *, reason: str, determini
         return None if tiers is None else exact_duals(tiers, rows, columns)
     if name == "stats":
         stats = _stats(counters, reason)
-        return stats | {"rows_with_choice": counters[WITH_CHOICE].item()} if deterministic else stats
+        has_choice = deterministic and min(rows, columns) > 0
+        return stats | {"rows_with_choice": counters[WITH_CHOICE].item()} if has_choice else stats
     if name == "maximize":
         return bool(counters[MAXIMIZE_ASKED])
     if name == "cost_limit":
-        kind = chr(counters[TYPE_OF_LIMIT])
-        return None if kind == "\0" else counters.view(kind)[LIMIT].item()
+        return limit_in(counters)
     raise AttributeError(name)
 
 
 def _stats(counters: Any, reason: str) -> dict[str, Any]:
     augmentations, rows_scanned, dual_updates, entries_read, ticks, start_size = COUNTED(counters.tolist())
     rows, columns, *_ = ABOUT(counters.tolist())
-    if min(rows, columns) > SMALL_SIDE or rows + columns > MOST_ROWS_AND_COLUMNS:
+    is_empty = min(rows, columns) == 0
+    if is_empty:
+        reason = FEW_ROWS_REASON
+    elif min(rows, columns) > SMALL_SIDE or rows + columns > MOST_ROWS_AND_COLUMNS:
         reason = FEW_PAIRS_REASON if reason == FEW_ROWS_REASON else reason
     return {
         "method": "jv",
         "reason": reason,
         "initial": "reduce",
         "backend": "cpu",
-        "team": "host",
-        "threads": 1,
+        "team": "none" if is_empty else "host",
+        "threads": 0 if is_empty else 1,
         "seconds": {"start": 0.0, "search": _native.seconds_of_ticks(ticks), "augment": 0.0, "price": 0.0, "ties": 0.0},
         "start_size": start_size,
         "phases": augmentations,
@@ -95,11 +99,9 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
     }
 
 
-def _field_in_batch(
-    name: str, cells: Any, line: tuple[int, int, int, int, Any], *, reason: str, deterministic: bool
-) -> Any:
-    """A field of one problem's Assignment, from the cells of its batch; `line` is the problem's line in the table."""
-    begin, *_, last = line
+def _field_in_batch(name: str, cells: Any, line: int | tuple[int, Any], *, reason: str, deterministic: bool) -> Any:
+    """A field of one problem's Assignment, from the cells of its batch, and the problem's line."""
+    begin, last = line if isinstance(line, tuple) else (line, None)
     tiers = last if type(last) is bytes else None
     return _field(name, memoryview(cells)[WORD * begin :], tiers, reason=reason, deterministic=deterministic)
 
@@ -169,15 +171,15 @@ OPTIONS_OF_SMALL: dict[str, Any] = {
     "method": ("auto", 0, "jv", METHOD_ASKED_FOR, JV, METHOD_ASKED_FOR),
     "maximize": (False, 0, True, MAXIMIZE),
     "deterministic": (False, 0, True, DETERMINISTIC),
-    "forbid_nan": (False, 0, True, 0),
+    "forbid_nan": bool,
     "infeasible": ("raise", 0, "partial", PARTIAL),
     "initial": ("auto", 0), "device": (None, 0, "cpu", 0), "certify": (False, 0),
     "threads": (None, 0, range(1, MAX_THREADS + 1), 0), "duals": (None, 0), "sizes": (None, 0), "mask": (None, 0),
     "top_nodes": (None, 0),
 }  # fmt: skip
 """Options of `lap` with which small costs take the short way. Each value of an option is followed by the bits that it
-stands for. The costs and a limit may have any value. csrc/bindings/small_options.hpp reads this table. One thread
-solves small costs, whatever `threads` says."""
+stands for. The costs and a limit may have any value, and `bool` stands for True and False.
+csrc/bindings/small_options.hpp reads this table. One thread solves small costs, whatever `threads` says."""
 
 # Sequences of arrays are batches.
 SEQUENCES = frozenset((list, tuple, Matrices))
@@ -188,55 +190,78 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
 
     def lap_of_others(cost: Any, **options: Any) -> Any:
         kind = type(cost)
-        quick: Assignment | AssignmentBatch | None
+        if kind is ndarray and not options.keys().isdisjoint(PADDING):
+            padded = _padded_first(cost, try_small, **options)
+            return lap(cost, **options) if padded is None else padded
         plain_options = _plain_options(cost, options)
         plain = _plain_costs(cost, kind, plain_options)
         if plain is not cost or plain_options is not options:
-            return lap_small_first(plain, **plain_options)
-        if kind in SEQUENCES and cost and type(cost[0]) is ndarray:
-            quick = _batch_first(cost, options)
-            return lap(cost, **options) if quick is None else quick
+            found = lap_small_first(plain, **plain_options)
+            return found if kind in OF_NO_LIBRARY else _with_labels_of(cost, found)
+        if kind in SEQUENCES and cost and type(cost[0]) is ndarray:  # no small ones, or perhaps no batch
+            if kind is Matrices or not look_like_points(cost):
+                return lap(cost, **options)
+            warn_of_points(cost, 3)
+            return lap_small_first(Matrices(cost), **options)
         if kind in lap_small_sparse:  # no small one
             return lap(cost, **options)
         if kind is not ndarray and comes_back(cost):
             if type(cost) in (list, tuple) and len(cost) == 2 and are_whole(cost):
                 warn_of_points(cost, 3)
             return in_its_library(cost, lap_small_first, **options)
-        quick = _dense_first(cost, options)
+        is_of_gpu = kind is not ndarray and kind.__name__ == "ndarray"  # CuPy's
+        quick = small_on_gpu_first(cost, options) if is_of_gpu else None
         return lap(cost, **options) if quick is None else quick
 
     lap_of_others.__qualname__ = lap.__qualname__  # as errors about arguments say
     solve, _, _, _, make_field_in_batch = zip(*SMALL_SOLVERS, strict=True)
-    of_batches = (AssignmentBatch, field_of_batch, Items, make_field_in_batch, most_threads)
+    of_batches = (AssignmentBatch, field_of_batch, Items, Assignment, make_field_in_batch, most_threads, Matrices)
     of_sparse = {kind: tuple(solver.solve for solver in solvers) for kind, solvers in lap_small_sparse.items()}
-    lap_small_first = update_wrapper(
-        _native.small_lap(OPTIONS_OF_SMALL, solve, of_batches, of_sparse, LIBRARIES, lap_of_others), lap
-    )  # fmt: skip
+    parts = OPTIONS_OF_SMALL, solve, of_batches, of_sparse, LIBRARIES
+    try_small = _native.small_lap(*parts, lambda *_, **__: None)
+    lap_small_first = update_wrapper(_native.small_lap(*parts, lap_of_others), lap)
     return lap_small_first
 
 
-def _dense_first(cost: Any, options: dict[str, Any]) -> Assignment | AssignmentBatch | None:
-    """The answer for costs that are no small matrix of a type that the extension reads; None: the long way."""
-    if type(cost) is not ndarray:
-        return small_on_gpu_first(cost, options) if type(cost).__name__ == "ndarray" else None  # CuPy's
-    if cost.ndim == 3:
-        return _batch_first(cost, options)
-    solver = _solver_for(options, SMALL_SOLVERS)
-    if solver is None:
-        return None
-    return None if cost.size else of_nothing(cost, options)
+# Options that say what counts of a padded array.
+PADDING = frozenset(("sizes", "mask"))
 
 
-def _batch_first(cost: Any, options: dict[str, Any]) -> AssignmentBatch | None:
-    """The answer for costs that look like a batch; None if they need the long way."""
-    solver = _solver_for(options, SMALL_SOLVERS)
-    if solver is None:
+def _padded_first(
+    cost: Any, solve: Callable[..., Any], *, sizes: Any = None, mask: Any = None, **options: Any
+) -> AssignmentBatch | None:
+    """The answer for an array whose padding comes last, from the matrices in it; None: the long way."""
+    is_padded = cost.ndim == 3 and len(cost) > 0 and (sizes is None) != (mask is None)
+    if not is_padded or not _may_be_small(cost[0]) or _solver_for(options, SMALL_SOLVERS) is None:
         return None
-    return batch_of_small(cost, solver, options.get("cost_limit"), options.get("threads"))
+    try:
+        if mask is not None:
+            rows, columns = sides_of_mask(mask, cost.shape)
+            if not padding_is_last(rows, columns):
+                return None
+            sizes = sizes_of_sides(rows, columns)
+        sizes = checked_sizes(sizes, cost.shape).tolist()
+    except GmatchError:
+        return None  # the long way says what is wrong, after it has looked at the options
+    found: AssignmentBatch | None = solve(
+        Matrices(matrix[:rows, :columns] for matrix, (rows, columns) in zip(cost, sizes, strict=True)), **options
+    )
+    if found is not None:
+        found._later[2][0].outer = cost.shape[1:]
+    return found
+
+
+def _with_labels_of(cost: Any, found: Any) -> Any:
+    """The result for the numbers of costs, with the labels of their rows and columns."""
+    if type(found) is Assignment and has_labels(cost):
+        vars(found).update(zip(("row_nodes", "col_nodes"), labels_of(cost), strict=True))
+    return found
 
 
 # Options that are true or false.
-TRUTHS = frozenset(name for name, taken in OPTIONS_OF_SMALL.items() if taken not in (..., None) and taken[0] is False)
+TRUTHS = frozenset(
+    name for name, taken in OPTIONS_OF_SMALL.items() if taken is bool or type(taken) is tuple and taken[0] is False
+)
 
 
 # Costs that have no limit of their own, which `lap` checks.
@@ -271,19 +296,51 @@ def _plain_costs(cost: Any, kind: type, options: dict[str, Any]) -> Any:
     """
     if kind is list or kind is tuple:
         return unnested(cost)
-    if not isinstance(cost, ndarray) or cost.ndim != 2 or cost.dtype.kind not in "biuf" or not cost.size:
+    if isinstance(cost, ndarray):
+        array = cost if kind is ndarray else _array_of_class(cost)
+    elif _gives_array(cost, kind) and _may_be_small(cost) and _solver_for(options, SMALL_SOLVERS) is not None:
+        array = _array_in(cost)
+    else:
         return cost
-    is_small = min(cost.shape) <= SMALL_SIDE and sum(cost.shape) <= MOST_ROWS_AND_COLUMNS
+    if type(array) is not ndarray or array.ndim != 2 or array.dtype.kind not in "biuf":
+        return cost
+    rows, columns = array.shape
+    is_small = min(rows, columns) <= SMALL_SIDE and rows + columns <= MOST_ROWS_AND_COLUMNS
     if not is_small or _solver_for(options, SMALL_SOLVERS) is None:
         return cost
-    array = cost
-    if kind is not ndarray:
-        if device_of(cost) != "cpu" or hasattr(cost, "mask"):
-            return cost
-        array = cost.view(ndarray)
     if not (array.dtype.isnative and array.flags.aligned):
         return array.astype(array.dtype.newbyteorder("="))
     return array
+
+
+def _array_of_class(cost: Any) -> Any:
+    """The plain array in an array of a class; None if it is masked, or stands for an array of a GPU."""
+    if device_of(cost) == "gpu" or hasattr(cost, "mask") and np.ma.is_masked(cost):
+        return None
+    return cost.view(ndarray)
+
+
+def _gives_array(cost: Any, kind: Any) -> bool:
+    """Whether NumPy reads it as an array on the host, and the result has arrays of NumPy."""
+    if not (hasattr(kind, "__array__") or hasattr(kind, "__dlpack__") or kind is memoryview):
+        return False
+    return device_of(cost) == "cpu" and not hasattr(kind, "__cuda_array_interface__") and not gives_back(cost)
+
+
+def _may_be_small(cost: Any) -> bool:
+    """Whether it is a small matrix, or an object without a shape, whose shape is known when its numbers are read."""
+    shape = getattr(cost, "shape", None)
+    if type(shape) is not tuple:
+        return True
+    return len(shape) == 2 and min(shape) <= SMALL_SIDE and sum(shape) <= MOST_ROWS_AND_COLUMNS
+
+
+def _array_in(cost: Any) -> Any:
+    """The array that an object gives; None if it gives none, which the long way explains."""
+    try:
+        return as_dense_array(cost)
+    except GmatchError:
+        return None
 
 
 def _solver_for(options: dict[str, Any], solvers: Solvers) -> Solver | None:

@@ -35,9 +35,9 @@ PLAIN_OF_BATCH = "maximize", "cost_limit", "forbid_nan", "places"
 # Fields of each problem of a batch that are False by default.
 PLAIN_OF_EACH = "maximize", "forbid_nan"
 NOTHING: dict[int, Any] = {}
-# Functions by which the short way makes results of tensors on the host: see solve_tensor of csrc/bindings/small.cpp. It
-# is empty until the first tensor comes, since gmatch does not import torch.
-LIBRARIES: dict[type, tuple[Any, Any]] = {}
+# Functions by which the short way makes results of tensors on the host, and a type that NumPy lacks: see solve_tensor
+# of csrc/bindings/small.cpp. It is empty until the first tensor comes, since gmatch does not import torch.
+LIBRARIES: dict[type, tuple[Any, Any, Any]] = {}
 
 
 class Matrices(list[Any]):
@@ -182,6 +182,8 @@ def with_arrays(result: Result) -> Result:
 def _as_numbers(pair_costs: Any) -> Any:
     """What pairs cost in the type of checked costs. Numbers that int64 does not hold stay as they are."""
     dtype = pair_costs.dtype
+    if dtype.kind == "b":
+        return pair_costs.astype(np.int32)
     if dtype.kind != "u" or dtype.itemsize < 4:
         return pair_costs.astype(number_type(dtype), copy=False)
     numbers = pair_costs.astype(np.int64)
@@ -203,7 +205,8 @@ class _Torch:
     @classmethod
     def of(cls, like: Any) -> _Torch:
         """For the type and the device of a tensor."""
-        LIBRARIES.setdefault(sys.modules["torch"].Tensor, (sys.modules["torch"].from_numpy, _field_of_small))
+        torch = sys.modules["torch"]
+        LIBRARIES.setdefault(torch.Tensor, (torch.from_numpy, _field_of_small, torch.bfloat16))
         return cls(like.dtype, like.device.index if getattr(like, "is_cuda", False) else None)
 
     def array(self, array: Any, is_ordered: bool = False) -> Any:

@@ -49,7 +49,7 @@ def test_as_the_long_way(dtype: str) -> None:
     "cost",
     [
         np.full((3, 3), np.inf), np.array([[1, np.nan]]), np.full((2, 2), 2**62),
-        np.zeros((0, 3)), np.add.outer(*2 * [np.arange(SMALL_SIDE + 1)]), np.full((3, 3), np.nan, "f2"),
+        np.add.outer(*2 * [np.arange(SMALL_SIDE + 1)]), np.full((3, 3), np.nan, "f2"),
         np.zeros((3, 3), ">f8"), np.zeros(3), np.arange(4 * SMALL_SIDE)[None], np.zeros((2, 2), complex),
         np.zeros((2, 2), object), np.zeros((3, 3), "i1,f8")["f1"], np.zeros((2, 2), "datetime64[s]"),
         np.zeros((2, 2), "V0"), np.zeros((2, 2), ">i2"), np.full((2, 2), 2**63, np.uint64),

@@ -1,6 +1,7 @@
 """Small calls with options, of other types, layouts and libraries: as the long way answers, and as SciPy does."""
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -120,13 +121,100 @@ def test_what_takes_the_short_way(options: dict[str, Any], dtype: str) -> None:
 
 @pytest.mark.parametrize(
     "cost",
-    [np.zeros((0, 3, 3)), [[1, 2], [3]], [[1.0, 2**53 + 1]], [[None, 1.0]], [], [[]], [["1"]], [np.zeros(2), [1]],
+    [np.zeros((0, 3, 3)), [[1, 2], [3]], [[1.0, 2**53 + 1]], [[None, 1.0]], [], [["1"]], [np.zeros(2), [1]],
      np.full((2, 2), 2**63, np.uint64), np.arange(8.0 * SMALL_SIDE).reshape(2, -1),
      np.ones((2, SMALL_SIDE * 4), np.int8), [[*range(4 * SMALL_SIDE)]], ((1, 2), (3,)), [[1, 2**63]]],
     ids=str,
 )  # fmt: skip
 def test_what_takes_the_long_way(cost: Any) -> None:
     assert short_way(cost) is None
+
+
+@pytest.mark.parametrize("dtype", [*TYPES, "uint64"])
+def test_rows_that_are_arrays_take_the_short_way(dtype: str) -> None:
+    cost = np.random.default_rng(1).integers(0, 2 if dtype == "bool" else 99, (5, 8)).astype(dtype)
+    by_columns, small = np.asfortranarray(cost), dtype in ("bool", "int8", "uint8", "int16", "uint16")
+    for given in (list(cost), tuple(cost), list(by_columns), list(cost[:, ::-1])):
+        found, expected = short_way(given), long_way(np.array(given))
+        assert found.cost == expected.cost and found.u.dtype == expected.u.dtype
+        assert found.pair_costs.dtype == (np.int32 if small else expected.pair_costs.dtype)
+        gmatch.verify(given, found)
+    for given in ([cost[0], cost[1, :4]], [np.empty(0, dtype)] * 2, [cost[0], 3]):
+        assert short_way(given) is None or np.array(given).size == 0
+    mixed = [cost[0], cost[1].astype(np.float64)]
+    assert short_way(mixed).cost == long_way(np.array(mixed)).cost
+
+
+class _OfAClass(np.ndarray):
+    """A class of arrays."""
+
+
+class _ByProtocol:
+    """An object that gives its array by one protocol."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        return self.array
+
+
+def _frame_of(library: str, cost: np.ndarray) -> Any:
+    module = pytest.importorskip(library)
+    names = [f"{library}{column}" for column in range(cost.shape[1])]
+    if library == "pandas":
+        return module.DataFrame(cost, index=list("abcdef"), columns=names)
+    if library == "polars":
+        return module.DataFrame(cost, schema=names)
+    return module.DataArray(cost, dims=("row", "column"), coords={"column": names})
+
+
+OTHER_KINDS = {
+    "masked": np.ma.array,
+    "class": lambda cost: cost.view(_OfAClass),
+    "memoryview": memoryview,
+    "protocol": _ByProtocol,
+    **{library: partial(_frame_of, library) for library in ("pandas", "polars", "xarray")},
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_KINDS)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint8"])
+def test_costs_of_other_kinds_take_the_short_way(kind: str, dtype: str) -> None:
+    cost = np.random.default_rng(0).integers(0, 99, (6, 9)).astype(dtype)
+    given = OTHER_KINDS[kind](cost)
+    for options in ({}, {"cost_limit": 40}, {"maximize": True, "infeasible": "partial"}):
+        assert isinstance(short_way(given, **options), gmatch.Assignment)
+        short, long = both(given, **options)
+        assert (short.row_nodes, short.col_nodes) == (long.row_nodes, long.col_nodes)
+        assert short.pairs == long.pairs
+    assert (short.col_nodes is not None) == (kind in ("pandas", "polars", "xarray"))
+
+
+@pytest.mark.parametrize(
+    "cost",
+    [np.ma.array(np.eye(3), mask=np.eye(3)), _ByProtocol(np.zeros(3)), _ByProtocol(np.array([[1j, 2]])),
+     _ByProtocol(np.ones((1, 8 * SMALL_SIDE))), memoryview(b"12")],
+    ids=lambda cost: type(cost).__name__,
+)  # fmt: skip
+def test_costs_of_other_kinds_that_take_the_long_way(cost: Any) -> None:
+    assert short_way(cost) is None
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("options", [{}, {"maximize": True}, {"cost_limit": 40}, {"infeasible": "partial"}], ids=str)
+def test_nan_that_forbids_takes_the_short_way(dtype: str, options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(3)
+    for shape in ((5, 5), (4, 9), (9, 4)):
+        cost = rng.integers(0, 99, shape).astype(dtype)
+        assert not short_way(cost, forbid_nan=True, **options).forbid_nan
+        cost[rng.random(shape) < 0.3] = np.nan
+        cost[0, 0] = np.nan
+        for given in (cost, cost.T, cost.tolist()):
+            if options:
+                assert short_way(given, forbid_nan=True, **options).forbid_nan
+            short, _ = both(given, forbid_nan=True, **options)
+            assert isinstance(short, tuple) or not np.isnan(short.pair_costs).any()
 
 
 @pytest.mark.parametrize("limit", ["7", True, None, 2**60, [7], np.array([7]), 7 + 0j])

@@ -50,6 +50,14 @@ def check_equal(found: Any, expected: gmatch.Assignment) -> None:
     )  # fmt: skip
 
 
+def test_tensors_of_truths_are_proven() -> None:
+    cost = torch.tensor([[True, False], [True, True]])
+    for given in (cost, cost[None]):
+        found = gmatch.lap(given, certify=True)
+        assert found.pair_costs.dtype == torch.bool and int(found.cost) == 1
+        gmatch.verify(given, found)
+
+
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int8", "uint8"])
 @pytest.mark.parametrize("options", [{}, {"maximize": True}, {"cost_limit": 2}, {"method": "tree"}], ids=str)
 def test_tensors_in_tensors_out(dtype: str, options: dict[str, Any]) -> None:

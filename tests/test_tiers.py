@@ -816,9 +816,12 @@ def _hides(costs: np.ndarray, largest_dual: float) -> bool:
     are_hidden = (magnitudes > 0) & (magnitudes < hidden)
     nothing, greatest = (magnitudes == 0).sum(), max(2 * hidden, magnitudes[-1])
     num_greatest = (magnitudes >= greatest / 2).sum()
+    leaves_room = magnitudes[1:] > 32 * (rows + 1) * magnitudes[:-1]
+    no_gap = not (2 * magnitudes[1:] > 32 * (rows + 1) * magnitudes[:-1]).any()
+    if no_gap and nothing == 0 and largest_dual <= magnitudes.sum():
+        return False
     if are_hidden.sum() * 8 > rows - num_greatest - nothing or (are_hidden.any() and num_greatest * 2 >= rows):
         return bool(are_hidden.any())
-    leaves_room = magnitudes[1:] > 32 * (rows + 1) * magnitudes[:-1]
     return bool((are_hidden[:-1] & leaves_room).any())
 
 

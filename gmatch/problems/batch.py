@@ -249,27 +249,14 @@ class CostBatch:
         if mask is not None:
             self._apply(mask)
         else:
-            self.shapes = _checked_sizes(sizes, array.shape)
+            self.shapes = checked_sizes(sizes, array.shape)
             self._are_whole = sizes is None
 
     def _apply(self, mask: Any) -> None:
         """Turns a mask into sizes. If the padding does not come last, copies what the mask keeps."""
-        mask = to_host(as_dense_array(mask, "mask"))
-        if mask.dtype != np.bool_ or mask.shape != self.shape:
-            raise InvalidInput(
-                f"mask must hold booleans, one for each cost, shape {self.shape}; got {mask.dtype} of shape "
-                f"{mask.shape}"
-            )
-        rows, columns = mask.any(axis=2), mask.any(axis=1)
-        ragged = (mask != (rows[:, :, None] & columns[:, None, :])).any(axis=(1, 2)).nonzero()[0]
-        if len(ragged):
-            raise InvalidInput(
-                f"mask must leave out whole rows and columns; the mask of problem {int(ragged[0])} leaves out single "
-                "pairs: forbid them by inf instead (-inf when maximizing)"
-            )
-        self.shapes = np.stack([rows.sum(axis=1), columns.sum(axis=1)], axis=1).astype(np.int64)
-        padding_is_last = all((side[:, :-1] >= side[:, 1:]).all() for side in (rows, columns))
-        if not padding_is_last:
+        rows, columns = sides_of_mask(mask, self.shape)
+        self.shapes = sizes_of_sides(rows, columns)
+        if not padding_is_last(rows, columns):
             shape = self.shape
             self.places = [(row.nonzero()[0], column.nonzero()[0]) for row, column in zip(rows, columns, strict=True)]
             self._pack([matrix[i][:, j] for matrix, (i, j) in zip(self.array, self.places, strict=True)])
@@ -324,7 +311,35 @@ def is_batch(cost: Any) -> bool:
     return isinstance(cost, CostBatch) or _dimensions(cost) == 3
 
 
-def _checked_sizes(sizes: Any, shape: tuple[int, int, int]) -> Any:
+def sides_of_mask(mask: Any, shape: tuple[int, int, int]) -> tuple[Any, Any]:
+    """The rows and the columns that a mask keeps, as booleans for each problem."""
+    mask = to_host(as_dense_array(mask, "mask"))
+    if mask.dtype != np.bool_ or mask.shape != shape:
+        raise InvalidInput(
+            f"mask must hold booleans, one for each cost, shape {shape}; got {mask.dtype} of shape {mask.shape}"
+        )
+    rows, columns = mask.any(axis=2), mask.any(axis=1)
+    ragged = (mask != (rows[:, :, None] & columns[:, None, :])).any(axis=(1, 2)).nonzero()[0]
+    if len(ragged):
+        raise InvalidInput(
+            f"mask must leave out whole rows and columns; the mask of problem {int(ragged[0])} leaves out single "
+            "pairs: forbid them by inf instead (-inf when maximizing)"
+        )
+    return rows, columns
+
+
+def sizes_of_sides(rows: Any, columns: Any) -> Any:
+    """How many rows and columns of each problem a mask keeps."""
+    return np.stack([rows.sum(axis=1), columns.sum(axis=1)], axis=1).astype(np.int64)
+
+
+def padding_is_last(rows: Any, columns: Any) -> bool:
+    """Whether a mask keeps the first rows and columns of each problem."""
+    return all(bool((side[:, :-1] >= side[:, 1:]).all()) for side in (rows, columns))
+
+
+def checked_sizes(sizes: Any, shape: tuple[int, int, int]) -> Any:
+    """Rows and columns of each problem of a padded array; of the whole array if none are given."""
     problems, rows, columns = shape
     if sizes is None:
         return np.full((problems, 2), (rows, columns), np.int64)

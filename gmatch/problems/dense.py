@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import _native
 from ..arrays import Device, entry_of_each_row, mover_to, namespace, read_matrix
-from ..foreign import is_frame, labels_of, library_of
+from ..foreign import has_labels, labels_of
 from ..types import number_type
 from .frozen import Frozen
 from .limits import (
@@ -137,7 +137,7 @@ class DenseCosts(Frozen, Ranged):
         known["shape"], known["device"], known["transposed"] = array.shape, device, transposed
         array = self._look_at(array, number, asked)
         known["array"] = array.T if transposed else array
-        if type(cost) is not np.ndarray and (is_frame(cost) or library_of(cost) == "xarray"):
+        if type(cost) is not np.ndarray and has_labels(cost):
             known.update(zip(("row_nodes", "col_nodes"), labels_of(cost), strict=True))
         if self.overflows:
             self._refuse_overflow()

@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "bindings/made_by.hpp"
+
 namespace {
 
 Later* later_of(PyObject* self) { return reinterpret_cast<Later*>(self); }
@@ -33,10 +35,36 @@ void delete_later(PyObject* self) {
   Py_DECREF(type);
 }
 
+bool is_new_batch(const Later& later) { return later.second != nullptr && PyList_CheckExact(later.second); }
+PyObject* table_of(const Later& batch) { return PyList_GetItem(batch.second, 1); }
+
+// Makes the sequence of a new batch. Returns false with an exception of Python. Another thread may make one at the same time.
+bool make_sequence(PyObject* self) {
+  const nb::object list = nb::borrow(later_of(self)->second);
+  const nb::object cells = nb::borrow(later_of(self)->first);
+  const nb::object made = nb::steal(made_by([&] {
+    nb::list arguments;
+    arguments.append(cells);
+    for (Py_ssize_t k = 1; k < PyList_Size(list.ptr()); ++k) arguments.append(nb::handle(PyList_GetItem(list.ptr(), k)));
+    return nb::handle(PyList_GetItem(list.ptr(), 0))(*arguments);
+  }));
+  if (!made.is_valid()) return false;
+  if (!is_new_batch(*later_of(self))) return true;
+  PyObject* const sequence = PyTuple_Pack(1, made.ptr());
+  if (sequence == nullptr) return false;
+  Later before = *later_of(self);
+  later_of(self)->first = sequence;
+  later_of(self)->second = nullptr;
+  Py_DECREF(before.first);
+  Py_DECREF(before.second);
+  return true;
+}
+
 // A new reference to the tuple, or to None.
 PyObject* get_later(PyObject* self, void*) {
   const Later& later = *later_of(self);
   if (later.make_field == nullptr) Py_RETURN_NONE;
+  if (is_new_batch(later) && !make_sequence(self)) return nullptr;
   const nb::object arguments =
       later.second == nullptr ? nb::borrow(later.first) : nb::steal(PyTuple_Pack(2, later.first, later.second));
   return arguments.is_valid() ? PyTuple_Pack(3, later.make_field, later.pairs, arguments.ptr()) : nullptr;
@@ -56,16 +84,28 @@ int set_later(PyObject* self, PyObject* parts, void*) {
   return 0;
 }
 
-// Over the pairs, if there are some already; else over what `_made_pairs` returns.
+// Over the pairs, if there are some already; over the results of a new batch; else over what `_items` returns.
 PyObject* iterate(PyObject* self) {
-  PyObject* const pairs = later_of(self)->pairs;
-  if (pairs != nullptr && PyTuple_CheckExact(pairs)) return PyObject_GetIter(pairs);
-  const nb::object made = nb::steal(PyObject_CallMethod(self, "_made_pairs", nullptr));
+  const Later& later = *later_of(self);
+  if (later.pairs != nullptr && PyTuple_CheckExact(later.pairs)) return PyObject_GetIter(later.pairs);
+  if (is_new_batch(later)) {
+    // Another thread may make the sequence at the same time, which lets go of both.
+    const nb::object cells = nb::borrow(later.first), parts = nb::borrow(later.second);
+    return made_by([&] { return nb::steal(PyObject_GetIter(results_of_batch(cells, parts).ptr())); });
+  }
+  const nb::object made = nb::steal(PyObject_CallMethod(self, "_items", nullptr));
   return made.is_valid() ? PyObject_GetIter(made.ptr()) : nullptr;
 }
 
-// How many arrays `iterate` goes over. `tuple` asks for a length. Without one it makes a tuple of ten, and cuts it.
-Py_ssize_t length_of_pairs(PyObject*) { return 2; }
+// How many objects `iterate` goes over. `tuple` asks for a length. Without one it makes a tuple of ten, and cuts it. What has no
+// pairs is asked by Python.
+Py_ssize_t length_of_items(PyObject* self) {
+  const Later& later = *later_of(self);
+  if (is_new_batch(later)) return PyList_Size(table_of(later));
+  if (later.pairs != nullptr && later.pairs != Py_None) return 2;
+  const nb::object length = nb::steal(PyObject_CallMethod(self, "_length", nullptr));
+  return length.is_valid() ? PyLong_AsSsize_t(length.ptr()) : -1;
+}
 
 // The rows (0) or the columns (1) of an object's pairs, if there are some already. They are objects of one tuple, so that they
 // need no place in the object's dictionary. If there are none, the property of Python that comes second in the type makes them.
@@ -137,7 +177,7 @@ PyTypeObject* later_type() {
                                   {Py_tp_traverse, reinterpret_cast<void*>(&visit_later)},
                                   {Py_tp_clear, reinterpret_cast<void*>(&clear_later)},
                                   {Py_tp_iter, reinterpret_cast<void*>(&iterate)},
-                                  {Py_sq_length, reinterpret_cast<void*>(&length_of_pairs)},
+                                  {Py_sq_length, reinterpret_cast<void*>(&length_of_items)},
                                   {Py_tp_getset, attributes},
                                   {0, nullptr}};
     static PyType_Spec spec = {"gmatch._native.Later", sizeof(Later), 0,

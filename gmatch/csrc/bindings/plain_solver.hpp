@@ -86,7 +86,7 @@ class PlainSolver {
   template <class Solved>
   Vertex solve_or_divide(const DenseCosts<Cost>& costs, const DenseCosts<Solved>& solved, ShortestPathOptions<Dual> options,
                          Dual largest) {
-    const bool may_divide = !is_exact_ && !call_.deterministic && !has_limit(costs) &&
+    const bool may_divide = !is_exact_ && !has_limit(costs) &&
                             TwoParts<Cost>::may_be(costs, range_.lowest, range_.highest);
     if (may_divide) options.most_for_a_row = std::nextafter(largest, 0);
     const Vertex size = solve_as_stored(solved, options, result_, counted_);
@@ -96,16 +96,25 @@ class PlainSolver {
     return solve_as_stored(solved, options, result_, counted_);
   }
   // For costs of which some rows must use the largest one, a number that stands for "not". False if no row must, or if the duals
-  // of the parts hide costs.
+  // of the parts hide costs, or if rounding hides which assignments are cheapest.
   bool solve_in_two_parts(const DenseCosts<Cost>& costs) {
     TwoParts<Cost> parts(costs, range_.highest);
     if (!parts.find() || !parts.solve(result_, counted_)) return false;
     if (hides_costs(costs, [&](Vertex row) { return parts.rest_of_pair(row, result_); })) return false;
+    if (call_.deterministic && !settle_parts(costs, parts)) return false;
     const bool loses_digits = parts.loses_digits(result_);
     words_ = words_of_tiers(parts.tiers(), result_, costs.num_rows, costs.num_columns, is_transposed_);
     // Duals that have all digits prove the answer without tiers, unless they hide costs or sums of them may overflow.
     if (!loses_digits && !call_.overflows && !hides_costs(costs)) words_.clear();
     return true;
+  }
+
+  // Decides ties by the costs beside the multiples of the number.
+  bool settle_parts(const DenseCosts<Cost>& costs, const TwoParts<Cost>& parts) {
+    const RestRows rests(CopiedRows<double>(costs), parts.tiers());
+    if (settle_ties(rests, result_, parts.must_be_used(), is_transposed_, with_choice_)) return true;
+    with_choice_ = 0;
+    return false;
   }
 
   // The cheapest of the largest matchings, if forbidden pairs leave no assignment. Infinity stands for "not", and the rows that

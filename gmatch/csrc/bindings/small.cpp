@@ -11,7 +11,6 @@
 #include "bindings/small_results.hpp"
 #include "bindings/small_sparse.hpp"
 #include "bindings/ticks.hpp"
-#include "costs/stored.cuh"
 
 namespace {
 
@@ -26,26 +25,17 @@ nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call, std::
   return solved ? cells : nb::none();
 }
 
-// As cells_of, in a copy of another type, which holds every value.
-template <class Wide, class Narrow>
-nb::object cells_of_widened(const SmallMatrix<Narrow>& given, const SmallCall& call, std::vector<Count>& words) {
-  std::vector<Wide> copy;
-  return cells_of(copied_with_long_lines(given, copy), call, words);
-}
-
-// A float of 16 bits.
-struct HalfFloat {
-  Float16 stored;
-
-  operator float() const { return value_of(stored); }
-};
-
-// As cells_of_widened, for unsigned integers of 64 bits. None if the highest bit of one is set.
-nb::object cells_of_unsigned(const SmallMatrix<unsigned long long>& given, const SmallCall& call, std::vector<Count>& words) {
-  std::vector<Count> copy;
-  const SmallMatrix<Count> same = copied_with_long_lines(given, copy);
-  const bool fits = std::none_of(copy.begin(), copy.end(), [](Count entry) { return entry < 0; });
-  return fits ? cells_of(same, call, words) : nb::none();
+// As cells_of, for costs of any type. None if the type in which they are solved does not hold one of them.
+template <class Stored>
+nb::object cells_of_stored(const SmallMatrix<Stored>& given, const SmallCall& call, std::vector<Count>& words) {
+  using Cost = SolvedAs<Stored>;
+  if constexpr (std::is_same_v<Cost, Stored>) {
+    return cells_of(given, call, words);
+  } else {
+    if (!holds<Cost>(given)) return nb::none();
+    std::vector<Cost> copy;
+    return cells_of(copied_with_long_lines(given, copy), call, words);
+  }
 }
 
 // As cells_of, for matrices that are not small. None unless nearly all pairs have the same cost and few cost less.
@@ -79,39 +69,7 @@ nb::object assign_few_pairs_for(const ArrayMemory& memory, const SmallCall& call
 // another way, or have no assignment. A large matrix has cells only if nearly all pairs have the same cost and few cost less.
 nb::object assign_small_for(const ArrayMemory& memory, const SmallCall& call, std::vector<Count>& words) {
   if (!memory.is_small_matrix()) return assign_few_pairs_for(memory, call, words);
-  switch (memory.type()) {
-    case 'd': return cells_of(memory.matrix<double>(), call, words);
-    case 'f': return cells_of(memory.matrix<float>(), call, words);
-    case '?':
-    case 'B': return cells_of_widened<std::int32_t>(memory.matrix<std::uint8_t>(), call, words);
-    case 'b': return cells_of_widened<std::int32_t>(memory.matrix<std::int8_t>(), call, words);
-    case 'h': return cells_of_widened<std::int32_t>(memory.matrix<std::int16_t>(), call, words);
-    case 'H': return cells_of_widened<std::int32_t>(memory.matrix<std::uint16_t>(), call, words);
-    case 'I': return cells_of_widened<Count>(memory.matrix<unsigned>(), call, words);
-    case 'e': return cells_of_widened<float>(memory.matrix<HalfFloat>(), call, words);
-    case 'L':
-    case 'Q':
-      if (memory.entry_size() == 4) return cells_of_widened<Count>(memory.matrix<unsigned>(), call, words);
-      return cells_of_unsigned(memory.matrix<unsigned long long>(), call, words);
-    default: break;
-  }
-  if (memory.entry_size() == 4) return cells_of(memory.matrix<std::int32_t>(), call, words);
-  return cells_of(memory.matrix<Count>(), call, words);
-}
-// The letter of the type in which the costs of a matrix are solved: see WIDER_TYPE in gmatch/types.py.
-char type_of_solution(char type) {
-  switch (type) {
-    case '?':
-    case 'b':
-    case 'B':
-    case 'h':
-    case 'H': return 'i';
-    case 'I':
-    case 'L':
-    case 'Q': return sizeof(long) == sizeof(Count) ? 'l' : 'q';
-    case 'e': return 'f';
-    default: return type;
-  }
+  return memory.with_stored([&](auto entry) { return cells_of_stored(memory.matrix<decltype(entry)>(), call, words); });
 }
 // The pairs alone, with numbers of 64 bits for both sides.
 nb::object pairs_small(nb::handle costs, bool maximize) {
@@ -140,19 +98,20 @@ struct SmallSolver {
     return call;
   }
 
-  nb::object solve(nb::handle cost_limit, nb::handle costs) const {
+  nb::object solve(nb::handle cost_limit, nb::handle costs, bool forbids_nan = false) const {
     SmallLimit limit;
     const bool has_limit = cost_limit.is_valid();
     if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
     const ArrayMemory memory(costs);
     std::vector<Count> words;
     SmallCall call = without_limit();
+    call.forbids_nan = forbids_nan;
     if (has_limit) call.limit = &limit;
     nb::object cells = assign_small_for(memory, call, words);
     if (cells.is_none()) return cells;
     return later_result(kind, make_field, cells,
                         {static_cast<Vertex>(memory.length(0)), static_cast<Vertex>(memory.length(1)),
-                         type_of_solution(memory.type()), maximize, call.limit},
+                         memory.solved_as(), maximize, call.limit},
                         words);
   }
 };
@@ -161,16 +120,35 @@ nb::object small_solver(nb::handle kind, nb::handle make_field, bool maximize, b
   return small_solver_of<SmallSolver>(nb::make_tuple(kind, make_field, maximize, deterministic, may_be_partial));
 }
 
-// Whether a tensor lies on the host and needs no gradient.
-bool is_plain_tensor(PyObject* tensor) {
-  static PyObject* const names[] = {PyUnicode_InternFromString("is_cuda"), PyUnicode_InternFromString("requires_grad")};
-  for (PyObject* const name : names) {
-    const nb::object is = nb::steal(PyObject_GetAttr(tensor, name));
-    if (is.ptr() == Py_False) continue;
-    PyErr_Clear();
-    return false;
-  }
-  return true;
+PyObject* interned(const char* name) { return PyUnicode_InternFromString(name); }
+
+// Whether an attribute of a tensor is `truth`.
+bool says(PyObject* tensor, PyObject* name, PyObject* truth) {
+  const nb::object found = nb::steal(PyObject_GetAttr(tensor, name));
+  if (!found.is_valid()) PyErr_Clear();
+  return found.ptr() == truth;
+}
+nb::object called(nb::handle object, PyObject* method) {
+  PyObject* const self = object.ptr();
+  nb::object made = nb::steal(PyObject_VectorcallMethod(method, &self, 1, nullptr));
+  if (!made.is_valid()) PyErr_Clear();
+  return made;
+}
+bool is_small_tensor(nb::handle tensor) {
+  static PyObject* const name = interned("shape");
+  const nb::object shape = nb::steal(PyObject_GetAttr(tensor.ptr(), name));
+  if (!shape.is_valid()) throw nb::python_error();
+  if (!PyTuple_Check(shape.ptr()) || PyTuple_Size(shape.ptr()) != 2) return false;
+  const auto length = [&](Py_ssize_t k) { return PyLong_AsLongLong(PyTuple_GetItem(shape.ptr(), k)); };
+  return length(0) + length(1) <= 4 * SMALL_SIDE;
+}
+// The array that shares its memory with a tensor on the host, without its gradient; an array of a copy that is `wide`, for a type
+// that NumPy lacks. Not valid, or no array, if there is none.
+nb::object array_of_tensor(PyObject* tensor, bool has_gradient, bool is_wide) {
+  static PyObject* const names[] = {interned("detach"), interned("float"), interned("numpy")};
+  nb::object same = has_gradient ? called(tensor, names[0]) : nb::borrow(tensor);
+  if (same.is_valid() && is_wide) same = is_small_tensor(same) ? called(same, names[1]) : nb::object();
+  return same.is_valid() ? called(same, names[2]) : same;
 }
 
 // The pairs of a result as tensors in the memory of its cells, with numbers of 64 bits.
@@ -182,25 +160,31 @@ nb::object pairs_as_tensors(nb::handle from_numpy, nb::handle result) {
   return nb::make_tuple(from_numpy(pairs[0]), from_numpy(pairs[1]));
 }
 
-// The result of a tensor that shares its memory with an array. `library` is two functions. The first makes a tensor of an array.
-// The second makes the fields of the result, from the result for the array and the type of the tensor: see gmatch/tensors.py.
-// Python makes the results that have a cover.
+// The result of a tensor that shares its memory with an array. `library` is two functions and a type that NumPy lacks. The first
+// function makes a tensor of an array. The second makes the fields of the result, from the result for the array and the type of
+// the tensor: see gmatch/tensors.py. If the tensor needs a gradient, its own entries are what the pairs cost. Python makes the
+// results that have a cover.
 nb::object solve_tensor(PyObject* library, SmallSolver solver, const SmallOptions& options) {
-  static PyObject* const numpy_name = PyUnicode_InternFromString("numpy");
-  static PyObject* const type_name = PyUnicode_InternFromString("dtype");
-  if (!is_plain_tensor(options.costs)) return nb::none();
-  const nb::object array = nb::steal(PyObject_VectorcallMethod(numpy_name, &options.costs, 1, nullptr));
-  if (!array.is_valid() || Py_TYPE(array.ptr()) != numpy::Table::get().array_type()) {
-    PyErr_Clear();  // sparse, or of a type that NumPy lacks
-    return nb::none();
-  }
+  static PyObject* const names[] = {interned("is_cuda"), interned("requires_grad"), interned("dtype"), interned("pair_costs")};
+  if (!says(options.costs, names[0], Py_False)) return nb::none();
+  const bool has_gradient = !says(options.costs, names[1], Py_False);
+  const nb::object type = nb::steal(PyObject_GetAttr(options.costs, names[2]));
+  if (!type.is_valid()) throw nb::python_error();
+  const bool is_wide = type.ptr() == PyTuple_GetItem(library, 2);
+  const nb::object array = array_of_tensor(options.costs, has_gradient, is_wide);
+  if (!array.is_valid() || Py_TYPE(array.ptr()) != numpy::Table::get().array_type()) return nb::none();
   solver.may_be_partial = false;
-  const nb::object found = solver.solve(options.cost_limit, array);
+  const nb::object found = solver.solve(options.cost_limit, array, options.forbids_nan);
   if (found.is_none()) return found;
   const nb::object pairs = pairs_as_tensors(PyTuple_GetItem(library, 0), found);
-  const nb::object type = nb::steal(PyObject_GetAttr(options.costs, type_name));
-  if (!type.is_valid()) throw nb::python_error();
-  return later_result(solver.kind, PyTuple_GetItem(library, 1), pairs, nb::make_tuple(found, type), nullptr);
+  nb::object result = later_result(solver.kind, PyTuple_GetItem(library, 1), pairs, nb::make_tuple(found, type), nullptr);
+  note_nan(result, first_of(reinterpret_cast<const Later*>(found.ptr())->first));
+  if (has_gradient) {
+    const nb::object pair_costs = nb::steal(PyObject_GetItem(options.costs, pairs.ptr()));
+    if (!pair_costs.is_valid()) throw nb::python_error();
+    if (PyObject_GenericSetAttr(result.ptr(), names[3], pair_costs.ptr()) != 0) throw nb::python_error();
+  }
+  return result;
 }
 
 // The bits that options stand for; None if one of them needs the long way.
@@ -209,12 +193,13 @@ nb::object bits_of_options(const nb::dict& table, const nb::dict& options) {
   return read.read(table.ptr(), options.ptr()) ? nb::int_(read.bits) : nb::object(nb::none());
 }
 
-// Whether costs are a list or a tuple whose first item is an array.
-bool is_sequence_of_arrays(PyObject* costs, PyTypeObject* array) {
-  const bool is_list = PyList_CheckExact(costs);
-  if (!is_list && !PyTuple_CheckExact(costs)) return false;
-  if ((is_list ? PyList_Size(costs) : PyTuple_Size(costs)) == 0) return false;
-  return Py_TYPE(is_list ? PyList_GetItem(costs, 0) : PyTuple_GetItem(costs, 0)) == array;
+// The dimensions of the array that a list, a tuple, or a sequence that is known to be a batch begins with; 0 for all others.
+int dimensions_of_first(PyObject* costs, PyTypeObject* array, const SmallBatchSolver& batches) {
+  const bool is_list = PyList_CheckExact(costs) || batches.is_sure(costs);
+  if (!is_list && !PyTuple_CheckExact(costs)) return 0;
+  if ((is_list ? PyList_Size(costs) : PyTuple_Size(costs)) == 0) return 0;
+  PyObject* const first = is_list ? PyList_GetItem(costs, 0) : PyTuple_GetItem(costs, 0);
+  return Py_TYPE(first) == array ? reinterpret_cast<const numpy::Array*>(first)->num_dimensions : 0;
 }
 
 // What a table has for this object's type; nullptr if it has nothing.
@@ -222,10 +207,40 @@ PyObject* by_type(PyObject* table, PyObject* costs) {
   return PyDict_GetItemWithError(table, reinterpret_cast<PyObject*>(Py_TYPE(costs)));  // borrowed
 }
 
-// The result of nested lists of two dimensions; None for other objects.
-nb::object solve_lists(const SmallSolver& solver, const SmallOptions& options) {
-  const nb::object array = array_of_lists(options.costs);
-  return array.is_none() ? array : solver.solve(options.cost_limit, array);
+// The array of rows that are arrays of one type and length, in the type in which that type is solved.
+nb::object array_of_rows(PyObject* rows) {
+  std::vector<ArrayMemory> memories;
+  const bool is_list = PyList_Check(rows);  // also of a class of lists
+  const Py_ssize_t number = is_list ? PyList_Size(rows) : PyTuple_Size(rows);
+  memories.reserve(static_cast<std::size_t>(number));
+  for (Py_ssize_t k = 0; k < number; ++k) {
+    PyObject* const item = is_list ? PyList_GetItem(rows, k) : PyTuple_GetItem(rows, k);
+    const ArrayMemory& row = memories.emplace_back(nb::handle(item));
+    const ArrayMemory& first = memories.front();
+    if (!row.is_list() || row.length(0) != first.length(0) || row.length(0) == 0) return nb::none();
+    if (row.type() != first.type() || row.entry_size() != first.entry_size()) return nb::none();
+  }
+  const Py_ssize_t shape[] = {number, memories.front().length(0)};
+  if (number > SMALL_SIDE && shape[1] > SMALL_SIDE) return nb::none();
+  return memories.front().with_stored([&](auto entry) -> nb::object {
+    using Stored = decltype(entry);
+    using Cost = SolvedAs<Stored>;
+    Cost* numbers;
+    nb::object array = numpy::Table::get().array(2, shape, &numbers);
+    for (const ArrayMemory& memory : memories) {
+      const SmallMatrix<Stored> row{memory.data<Stored>(), {1, static_cast<Vertex>(shape[1])}, {0, memory.stride()}};
+      if (!holds<Cost>(row)) return nb::none();
+      copied_with_long_lines(row, numbers);
+      numbers += shape[1];
+    }
+    return array;
+  });
+}
+
+// The result of nested lists of two dimensions, or of a sequence of rows that are arrays; None for other objects.
+nb::object solve_lists(const SmallSolver& solver, const SmallOptions& options, bool of_arrays) {
+  const nb::object array = of_arrays ? array_of_rows(options.costs) : array_of_lists(options.costs);
+  return array.is_none() ? array : solver.solve(options.cost_limit, array, options.forbids_nan);
 }
 
 // `parts` are the table of options, the solvers that small_solver makes (by the bits), the parts of SmallBatchSolver, the
@@ -241,16 +256,15 @@ PyObject* lap_by_short_way(PyObject* parts, PyObject* const* arguments, Py_ssize
   PyObject* const solver = PyCFunction_GetSelf(PyTuple_GetItem(solvers, options.bits));
   if (sparse != nullptr) return made_by([&] { return solve_sparse_matrix(solver, options.cost_limit, options.costs); });
   if (is_array && reinterpret_cast<const numpy::Array*>(options.costs)->num_dimensions == 2) {
-    return made_by([&] { return SmallSolver(solver).solve(options.cost_limit, options.costs); });
+    return made_by([&] { return SmallSolver(solver).solve(options.cost_limit, options.costs, options.forbids_nan); });
   }
   if (PyObject* const library = by_type(PyTuple_GetItem(parts, 4), options.costs)) {
     return made_by([&] { return solve_tensor(library, SmallSolver(solver), options); });
   }
-  if (!is_array && !is_sequence_of_arrays(options.costs, array)) {
-    return made_by([&] { return solve_lists(SmallSolver(solver), options); });
-  }
-  const SmallSolver of_one(solver);
-  return made_by([&] { return SmallBatchSolver(PyTuple_GetItem(parts, 2)).solve(options, of_one.without_limit()); });
+  const SmallBatchSolver batches(PyTuple_GetItem(parts, 2));
+  const int dimensions = is_array ? 3 : dimensions_of_first(options.costs, array, batches) + 1;
+  if (dimensions < 3) return made_by([&] { return solve_lists(SmallSolver(solver), options, dimensions == 2); });
+  return made_by([&] { return batches.solve(options, SmallSolver(solver).without_limit()); });
 }
 
 // `lap`: the short way for small arrays, tensors and sparse matrices, in front of a function of Python for all other calls.

@@ -5,6 +5,42 @@
 
 #include "bindings/numpy_arrays.hpp"
 #include "bindings/small_costs.hpp"
+#include "costs/stored.cuh"
+
+// A float of 16 bits.
+struct HalfFloat {
+  Float16 stored;
+
+  operator float() const { return value_of(stored); }
+};
+
+// The type in which costs of a stored type are solved: see WIDER_TYPE in gmatch/types.py.
+double type_of_solution(double);
+float type_of_solution(float);
+float type_of_solution(HalfFloat);
+Count type_of_solution(Count);
+Count type_of_solution(unsigned);
+Count type_of_solution(unsigned long long);
+template <class Narrow>
+std::int32_t type_of_solution(Narrow);
+template <class Stored>
+using SolvedAs = decltype(type_of_solution(Stored{}));
+
+// Whether a type holds all entries of a matrix. Only integers of 64 bits may have more than it holds.
+template <class Cost, class Stored>
+bool holds(const SmallMatrix<Stored>& matrix) {
+  constexpr bool IS_EXACT = std::numeric_limits<Cost>::is_integer;
+  if constexpr (sizeof(Stored) == sizeof(Count) && std::numeric_limits<Stored>::is_integer && !std::is_same_v<Stored, Cost>) {
+    constexpr Stored MOST = IS_EXACT ? std::numeric_limits<Count>::max() : Stored{1} << 53;
+    for (Vertex row = 0; row < matrix.shape[0]; ++row) {
+      for (Vertex column = 0; column < matrix.shape[1]; ++column) {
+        const Stored entry = matrix.entries[row * matrix.stride[0] + column * matrix.stride[1]];
+        if (entry > MOST || (std::numeric_limits<Stored>::is_signed && entry < -MOST)) return false;
+      }
+    }
+  }
+  return true;
+}
 
 // The memory of an array of NumPy: read once, since another thread may change its shape.
 class ArrayMemory {
@@ -36,7 +72,7 @@ class ArrayMemory {
   bool is_small_matrix() const {
     if (num_dimensions_ != 2 || !lies_on_entries_) return false;
     const auto [fewer, more] = std::minmax(length_[0], length_[1]);
-    return fewer > 0 && fewer <= SMALL_SIDE && fewer + more <= 4 * SMALL_SIDE;
+    return fewer == 0 ? more <= MOST_FREE : fewer <= SMALL_SIDE && fewer + more <= 4 * SMALL_SIDE;
   }
   bool is_list() const { return num_dimensions_ == 1 && lies_on_entries_; }
   // In entries.
@@ -49,12 +85,41 @@ class ArrayMemory {
   Py_ssize_t length(int dimension) const { return length_[dimension]; }
   template <class Cost>
   SmallMatrix<Cost> matrix() const { return matrix_from(data<Cost>(), 0); }
+  // What a function makes of a number of the type of the entries.
+  template <class Function>
+  auto with_stored(const Function& function) const {
+    switch (type_) {
+      case 'd': return function(double{});
+      case 'f': return function(float{});
+      case 'e': return function(HalfFloat{});
+      case '?':
+      case 'B': return function(std::uint8_t{});
+      case 'b': return function(std::int8_t{});
+      case 'h': return function(std::int16_t{});
+      case 'H': return function(std::uint16_t{});
+      case 'I':
+      case 'L':
+      case 'Q': return entry_size_ == 4 ? function(unsigned{}) : function(0ULL);
+      default: return entry_size_ == 4 ? function(std::int32_t{}) : function(Count{});
+    }
+  }
+  // The letter of the type in which the entries are solved.
+  char solved_as() const {
+    return with_stored([](auto entry) {
+      using Cost = SolvedAs<decltype(entry)>;
+      if (std::is_same_v<Cost, double>) return 'd';
+      if (std::is_same_v<Cost, float>) return 'f';
+      return std::is_same_v<Cost, std::int32_t> ? 'i' : 'q';
+    });
+  }
   // A matrix of an array of three dimensions.
   template <class Cost>
   SmallMatrix<Cost> matrix(Py_ssize_t number) const { return matrix_from(data<Cost>() + number * stride(), 1); }
 
  private:
   static constexpr int MOST_DIMENSIONS = 3;
+  // The most rows or columns of a matrix that has no vertex on its other side.
+  static constexpr Py_ssize_t MOST_FREE = 1 << 17;
 
   // The matrix of the dimension of its rows, and the next one.
   template <class Cost>

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
+#include <optional>
 #include <vector>
 
 #include "bindings/small_arrays.hpp"
@@ -36,82 +36,75 @@ class BatchMemory {
     return x.length(1) == y.length(1) && std::min(x.length(0), y.length(0)) >= 8 * x.length(1);
   }
 
-  // Whether all are of one type, and small or without pairs; at least one has pairs.
+  // Whether there are problems, and all are small or without pairs.
   bool is_small() const {
-    bool has_pairs = false;
     for (const ArrayMemory& memory : memories_) {
       if (memory.num_dimensions() != (is_list_ ? 2 : 3) || !memory.lies_on_entries()) return false;
-      if (memory.type() != type() || memory.entry_size() != entry_size()) return false;
       const Py_ssize_t rows = memory.length(is_list_ ? 0 : 1), columns = memory.length(is_list_ ? 1 : 2);
       if (std::min(rows, columns) > SMALL_SIDE || rows + columns > 4 * SMALL_SIDE) return false;
-      has_pairs |= std::min(rows, columns) > 0 && (is_list_ || memory.length(0) > 0);
     }
-    return has_pairs;
+    return is_list_ ? !memories_.empty() : memories_.front().length(0) > 0;
   }
-  char type() const { return memories_.front().type(); }
-  Py_ssize_t entry_size() const { return memories_.front().entry_size(); }
+  // The letter of NumPy's common type of the types in which the matrices are solved.
+  char type() const {
+    char common = memories_.front().solved_as();
+    for (const ArrayMemory& memory : memories_) {
+      const char type = memory.solved_as();
+      if (type != common) common = is_whole(type) && is_whole(common) ? 'q' : 'd';
+    }
+    return common;
+  }
+  static bool is_whole(char type) { return type == 'i' || type == 'q'; }
 
+  // The matrices as costs of a type: views of the arrays that have it, and `copies` of the others. Empty if it does not hold an
+  // entry.
   template <class Cost>
-  std::vector<SmallMatrix<Cost>> matrices() const {
+  std::vector<SmallMatrix<Cost>> matrices(std::vector<Cost>& copies) const {
+    copies.resize(entries_to_copy<Cost>());
+    Cost* next = copies.data();
     std::vector<SmallMatrix<Cost>> all;
-    const ArrayMemory& first = memories_.front();
-    const Py_ssize_t problems = is_list_ ? static_cast<Py_ssize_t>(memories_.size()) : first.length(0);
+    const Py_ssize_t problems = is_list_ ? static_cast<Py_ssize_t>(memories_.size()) : memories_.front().length(0);
     all.reserve(problems);
-    for (Py_ssize_t p = 0; p < problems; ++p) all.push_back(is_list_ ? memories_[p].matrix<Cost>() : first.matrix<Cost>(p));
+    for (Py_ssize_t p = 0; p < problems; ++p) {
+      const ArrayMemory& memory = memories_[is_list_ ? p : 0];
+      const bool is_held = memory.with_stored([&](auto entry) {
+        using Stored = decltype(entry);
+        const SmallMatrix<Stored> stored = is_list_ ? memory.matrix<Stored>() : memory.matrix<Stored>(p);
+        if constexpr (std::is_same_v<Stored, Cost>) {
+          all.push_back(stored);
+        } else {
+          all.push_back(copied_with_long_lines(stored, next));
+          next += Count{stored.shape[0]} * stored.shape[1];
+        }
+        return holds<Cost>(stored);
+      });
+      if (!is_held) return {};
+    }
     return all;
   }
 
  private:
+  template <class Cost>
+  std::size_t entries_to_copy() const {
+    std::size_t entries = 0;
+    for (const ArrayMemory& memory : memories_) {
+      const bool is_copied = memory.with_stored([](auto entry) { return !std::is_same_v<decltype(entry), Cost>; });
+      std::size_t size = is_copied;
+      for (int k = 0; k < memory.num_dimensions(); ++k) size *= memory.length(k);
+      entries += size;
+    }
+    return entries;
+  }
+
   const bool is_list_;
   const nb::object kept_;
   std::vector<ArrayMemory> memories_;
 };
 
-// A problem of a batch: the word where its cells begin, its rows, columns and pairs, and the words of its duals in tiers or of
-// its cover.
+// A problem of a batch: the word where its cells begin, and the words of its duals in tiers or of its cover.
 struct CellsOfProblem {
-  Count begin, rows, columns, pairs;
+  Count begin;
   std::vector<Count> words = {};
-
-  SmallCells<Count> cells(Count* first) const {
-    return {first + begin, static_cast<Vertex>(rows), static_cast<Vertex>(columns)};
-  }
-  // Called when it is solved: the cells note the call.
-  void note(Count* first, char type_of_costs, const SmallCall& call) {
-    note_call(first + begin, noted(type_of_costs, call));
-    pairs = cells(first).size();
-  }
-  NotedCall noted(char type_of_costs, const SmallCall& call) const {
-    return {static_cast<Vertex>(rows), static_cast<Vertex>(columns), type_of_costs, call.maximize, call.limit};
-  }
-};
-
-// Solves small problems one after the other, on one thread.
-template <class Cost>
-class SmallInTurn {
- public:
-  explicit SmallInTurn(const SmallCall& call) : call_(call) {}
-
-  // Fills the cells; false if the problem needs another way. There are words if it has duals in tiers or a cover.
-  bool solve(const SmallMatrix<Cost>& given, Count* cells, std::vector<Count>& words) {
-    if (given.fewer() == 0) {
-      leave_free(given, cells);
-      return true;
-    }
-    return solve_small(with_long_lines(given, copy_), call_, cells, words);
-  }
-
- private:
-  void leave_free(const SmallMatrix<Cost>& given, Count* cells) const {
-    std::memset(cells, 0, mirror::bytes<SmallCells<Count>>(given.shape[0], given.shape[1]));
-    const SmallCells<Count> found(cells, given.shape[0], given.shape[1]);
-    std::fill_n(found.row_match, given.shape[0], NONE);
-    std::fill_n(found.col_match, given.shape[1], NONE);
-    reinterpret_cast<SmallCounters*>(cells)->whole_duals = std::numeric_limits<Cost>::is_integer;
-  }
-
-  const SmallCall call_;
-  std::vector<Cost> copy_;
 };
 
 // Entries for each thread. Fewer are solved before a thread has started (2 processors of an EPYC).
@@ -128,146 +121,205 @@ int threads_for(const std::vector<SmallMatrix<Cost>>& matrices, nb::handle most)
   return static_cast<int>(std::clamp<Count>(nb::cast<Count>(number), 1, wanted));
 }
 
-// Solves all problems; false if one needs another way. Tells of their pairs.
+// Whether other threads of Python should not wait until all problems are solved.
 template <class Cost>
-bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const SmallCall& call, char type,
+bool has_work(const std::vector<SmallMatrix<Cost>>& matrices) {
+  Count entries = 0;
+  for (const SmallMatrix<Cost>& matrix : matrices) entries += Count{matrix.shape[0]} * matrix.shape[1];
+  return entries > Count{VERY_SMALL_SIDE} * VERY_SMALL_SIDE;
+}
+
+// Solves all problems; false if one needs another way. The cells of each note the call.
+template <class Cost>
+bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const SmallCall& call, const NotedCall& noted,
                        std::vector<CellsOfProblem>& problems, Count* cells, int threads) {
   const Count count = static_cast<Count>(matrices.size());
   constexpr Count TURNS_OF_A_THREAD = 8;  // a thread takes an eighth of its share at a time, since problems differ
   const Count at_a_time = 1 + count / (TURNS_OF_A_THREAD * threads);
   std::atomic<Count> next{0};
   std::atomic<bool> has_solved{true};
-  const OthersMayRun others_may_run;
+  std::optional<OthersMayRun> others_may_run;
+  if (has_work(matrices)) others_may_run.emplace();
   run_on_host(threads, [&](HostTeam&) {
-    SmallInTurn<Cost> solver(call);
+    std::vector<Cost> copy;
     Poll poll;
     for (Count first = next.fetch_add(at_a_time); first < count && has_solved; first = next.fetch_add(at_a_time)) {
       for (Count p = first; p < std::min(count, first + at_a_time); ++p) {
         poll.spend(Count{matrices[p].shape[0]} * matrices[p].shape[1]);
-        if (solver.solve(matrices[p], cells + problems[p].begin, problems[p].words)) problems[p].note(cells, type, call);
-        else has_solved = false;
+        Count* const begin = cells + problems[p].begin;
+        if (solve_small(with_long_lines(matrices[p], copy), call, begin, problems[p].words)) {
+          note_call(begin, noted.of(matrices[p].shape));
+        } else {
+          has_solved = false;
+        }
       }
     }
   });
   return has_solved;
 }
 
+// What is made of a batch: the cells of all problems, a line for each problem, and the number of threads. The line is the word
+// where its cells begin. If it has duals in tiers or a cover, the line is a tuple of both. There are no lines if a problem needs
+// another way.
+struct SolvedBatch {
+  nb::object cells, lines;
+  int threads;
+  bool has_nan;
+};
+
 template <class Cost>
-nb::object lap_small_batch_of(const BatchMemory& memory, const SmallCall& call, nb::handle most_threads) {
-  const std::vector<SmallMatrix<Cost>> matrices = memory.matrices<Cost>();
+SolvedBatch solved_as(const std::vector<SmallMatrix<Cost>>& matrices, const SmallCall& call, const NotedCall& noted,
+                      nb::handle most_threads) {
   const int threads = threads_for(matrices, most_threads);
   std::vector<CellsOfProblem> problems;
   problems.reserve(matrices.size());
   Count words = 0;
   for (const SmallMatrix<Cost>& matrix : matrices) {
-    problems.push_back({words, matrix.shape[0], matrix.shape[1], 0});
+    problems.push_back({words});
     words += words_of_cells(matrix.shape[0], matrix.shape[1]);
   }
-  nb::object cells = new_words(words);
-  if (!solve_small_batch(matrices, call, memory.type(), problems, first_of(cells), threads)) return nb::none();
-  const char type[] = {memory.type(), 0};
-  nb::list table;
-  for (const CellsOfProblem& problem : problems) {
-    const NotedCall noted = problem.noted(memory.type(), call);
-    const bool has_cover = are_cover(problem.words, noted, problem.pairs);
-    const nb::object last = has_cover ? cover_of(problem.words, noted.rows, noted.columns) : duals_in_tiers(problem.words);
-    table.append(nb::make_tuple(problem.begin, problem.rows, problem.columns, problem.pairs, last));
+  SolvedBatch solved{new_words(words), {}, threads, false};
+  if (matrices.empty() || !solve_small_batch(matrices, call, noted, problems, first_of(solved.cells), threads)) return solved;
+  nb::list lines;
+  for (std::size_t p = 0; p < problems.size(); ++p) {
+    const auto& [begin, words_of_problem] = problems[p];
+    const auto& counters = *reinterpret_cast<const SmallCounters*>(first_of(solved.cells) + begin);
+    solved.has_nan |= counters.has_nan != 0;
+    if (words_of_problem.empty()) {
+      lines.append(begin);
+      continue;
+    }
+    const NotedCall of_problem = noted.of(matrices[p].shape);
+    const bool has_cover = are_cover(words_of_problem, of_problem, counters.size);
+    lines.append(nb::make_tuple(begin, has_cover ? cover_of(words_of_problem, of_problem.rows, of_problem.columns)
+                                                 : duals_in_tiers(words_of_problem)));
   }
-  return nb::make_tuple(cells, table, type, threads);
+  solved.lines = std::move(lines);
+  return solved;
 }
 
-nb::object solve_batch(const BatchMemory& memory, const SmallCall& call, nb::handle most_threads) {
+// Whether the limit forbids a pair. Without any costs it is compared with 0.
+template <class Cost>
+bool is_exceeded(const std::vector<SmallMatrix<Cost>>& matrices, const SmallCall& call) {
+  CostRange<Cost> range = empty_range<Cost>();
+  for (const SmallMatrix<Cost>& matrix : matrices) {
+    add_rows(range, matrix.entries, matrix.shape[0], matrix.shape[1], matrix.stride[0], matrix.stride[1]);
+  }
+  if (range.lowest > range.highest) range.lowest = range.highest = 0;
+  const double limit = call.limit->number;
+  return call.maximize ? static_cast<double>(range.lowest) < limit : static_cast<double>(range.highest) > limit;
+}
+
+template <class Cost>
+SolvedBatch solved_as(const BatchMemory& memory, SmallCall call, const NotedCall& noted, nb::handle most_threads) {
+  std::vector<Cost> copies;
+  const std::vector<SmallMatrix<Cost>> matrices = memory.matrices(copies);
+  if constexpr (std::numeric_limits<Cost>::is_integer) {
+    // Duals are integers unless the limit has a fraction, and forbids a pair of any problem.
+    if (call.limit != nullptr && !call.limit->is_whole) {
+      if (is_exceeded(matrices, call)) return solved_as<double>(memory, call, noted, most_threads);
+      call.limit = nullptr;
+    }
+  }
+  return solved_as(matrices, call, noted, most_threads);
+}
+
+SolvedBatch solved_batch(const BatchMemory& memory, const SmallCall& call, nb::handle most_threads) {
   const char type = memory.type();
-  if (type == 'd') return lap_small_batch_of<double>(memory, call, most_threads);
-  if (type == 'f') return lap_small_batch_of<float>(memory, call, most_threads);
-  if (call.limit != nullptr && !call.limit->is_whole) return nb::none();  // duals would be floats
-  if (type != 'i' && type != 'l' && type != 'q') return nb::none();
-  if (memory.entry_size() == 4) return lap_small_batch_of<std::int32_t>(memory, call, most_threads);
-  return lap_small_batch_of<Count>(memory, call, most_threads);
-}
-
-// The answers of a small solver for a batch: the cells of all problems; for each the word where its cells begin, its rows,
-// columns, pairs, and duals in tiers or a cover, if it has any; the type of the costs, and the number of threads. None if a
-// problem needs another way.
-nb::object lap_small_batch(nb::handle costs, bool maximize, bool deterministic, bool may_be_partial, nb::handle cost_limit,
-                           nb::handle most_threads) {
-  SmallLimit limit;
-  const bool has_limit = !cost_limit.is_none();
-  if (has_limit && !read_limit(cost_limit, &limit)) return nb::none();
-  const BatchMemory memory(costs);
-  if (!memory.is_small()) return nb::none();
-  SmallCall call{maximize, true, has_limit ? &limit : nullptr, deterministic};
-  call.may_be_partial = may_be_partial;
-  return solve_batch(memory, call, most_threads);
+  const NotedCall noted{0, 0, type, call.maximize, call.limit};
+  switch (type) {
+    case 'd': return solved_as<double>(memory, call, noted, most_threads);
+    case 'f': return solved_as<float>(memory, call, noted, most_threads);
+    case 'i': return solved_as<std::int32_t>(memory, call, noted, most_threads);
+    default: return solved_as<Count>(memory, call, noted, most_threads);
+  }
 }
 
 }  // namespace
 
 nb::object SmallBatchSolver::solve(const SmallOptions& options, SmallCall call) const {
-  const nb::handle make_field_of_one = PyTuple_GetItem(makers.ptr(), options.bits);
   SmallLimit limit;
   const bool has_limit = options.cost_limit != nullptr;
   if (has_limit && !read_limit(options.cost_limit, &limit)) return nb::none();
   const BatchMemory memory(options.costs);
-  if (!memory.is_small() || memory.looks_like_points()) return nb::none();
+  if (!memory.is_small() || (!is_sure(options.costs) && memory.looks_like_points())) return nb::none();
   const nb::handle threads = options.threads == nullptr || options.threads == Py_None ? most_threads : options.threads;
   if (has_limit) call.limit = &limit;
-  const nb::object found = solve_batch(memory, call, threads);
-  if (found.is_none()) return found;
-  const nb::object made = items(found, make_field_of_one, call.maximize, has_limit ? nb::handle(options.cost_limit) : Py_None);
-  return later_result(kind, make_field, nb::none(), nb::make_tuple(made), nullptr);
+  call.forbids_nan = options.forbids_nan;
+  const SolvedBatch found = solved_batch(memory, call, threads);
+  if (!found.lines.is_valid()) return nb::none();
+  nb::list later;
+  later.append(items);
+  later.append(found.lines);
+  later.append(kind_of_item);
+  later.append(nb::handle(PyTuple_GetItem(makers.ptr(), options.bits)));
+  later.append(found.threads);
+  nb::object result = later_result(kind, make_field, nb::none(), found.cells, later);
+  if (found.has_nan) set_forbid_nan(result);
+  return result;
 }
 
 namespace {
 
-// A line of the table of a batch.
-CellsOfProblem problem_of(const nb::tuple& line) {
-  const auto number = [&](Py_ssize_t k) { return static_cast<Count>(PyLong_AsLongLong(PyTuple_GetItem(line.ptr(), k))); };
-  return {number(0), number(1), number(2), number(3)};
+// The rows and the columns of the pairs of a problem.
+template <class Index>
+nb::tuple pairs_of_problem(nb::handle cells, nb::handle line, Index* SmallCells<Count>::* columns_of_pairs) {
+  Count* const begin = first_of(cells) + begin_in_batch(line);
+  const auto& counters = *reinterpret_cast<const SmallCounters*>(begin);
+  return pairs_in(cells, begin, static_cast<Vertex>(counters.rows), static_cast<Vertex>(counters.columns), columns_of_pairs);
 }
 
-// The rows and the columns of the pairs of a problem of a batch, with numbers of 64 bits for both sides: views of the cells.
-nb::tuple pairs_of_small_batch(nb::handle cells, const nb::tuple& line) {
-  const CellsOfProblem problem = problem_of(line);
-  return pairs_in(cells, first_of(cells) + problem.begin, static_cast<Vertex>(problem.rows),
-                  static_cast<Vertex>(problem.columns), &SmallCells<Count>::pair_columns);
+// With numbers of 64 bits for both sides: views of the cells.
+nb::tuple pairs_of_small_batch(nb::handle cells, nb::handle line) {
+  return pairs_of_problem(cells, line, &SmallCells<Count>::pair_columns);
+}
+
+// The numbers of rows, columns and pairs of each problem.
+nb::list sizes_of_small_batch(nb::handle cells, const nb::list& lines) {
+  nb::list sizes;
+  for (const nb::handle line : lines) {
+    const auto& counters = *reinterpret_cast<const SmallCounters*>(first_of(cells) + begin_in_batch(line));
+    sizes.append(nb::make_tuple(counters.rows, counters.columns, counters.size));
+  }
+  return sizes;
 }
 
 // Makes results of problems of a batch, of Python's type `kind`. Their fields are made from the cells of the batch and from the
-// problem's line in the table.
+// problem's line.
 struct ResultsOfBatch {
   nb::handle kind, make_field, cells;
 
-  nb::object of(const nb::tuple& line) const {
-    const CellsOfProblem problem = problem_of(line);
-    const Vertex rows = static_cast<Vertex>(problem.rows), columns = static_cast<Vertex>(problem.columns);
-    const nb::tuple pairs = pairs_in(cells, first_of(cells) + problem.begin, rows, columns, &SmallCells<Count>::pair_columns_32);
+  nb::object of(nb::handle line) const {
+    const nb::tuple pairs = pairs_of_problem(cells, line, &SmallCells<Count>::pair_columns_32);
     nb::object result = later_result(kind, make_field, pairs, cells, line);
-    const nb::handle last = PyTuple_GetItem(line.ptr(), 4);
-    if (PyTuple_CheckExact(last.ptr())) set_cover(result, last);
+    const nb::handle last = PyTuple_CheckExact(line.ptr()) ? nb::handle(PyTuple_GetItem(line.ptr(), 1)) : nb::handle();
+    if (last.is_valid() && PyTuple_CheckExact(last.ptr())) set_cover(result, last);
+    note_nan(result, first_of(cells) + begin_in_batch(line));
     return result;
+  }
+  nb::list of_all(nb::handle lines) const {
+    nb::list all;
+    for (Py_ssize_t p = 0; p < PyList_Size(lines.ptr()); ++p) all.append(of(PyList_GetItem(lines.ptr(), p)));
+    return all;
   }
 };
 
-nb::object result_of_small_batch(nb::handle kind, nb::handle make_field, nb::handle cells, const nb::tuple& line) {
+nb::object result_of_small_batch(nb::handle kind, nb::handle make_field, nb::handle cells, nb::handle line) {
   return ResultsOfBatch{kind, make_field, cells}.of(line);
 }
 
 // The results of all problems, in their order.
-nb::list results_of_small_batch(nb::handle kind, nb::handle make_field, nb::handle cells, const nb::list& table) {
-  const ResultsOfBatch results{kind, make_field, cells};
-  nb::list all;
-  for (const nb::handle line : table) all.append(results.of(nb::borrow<nb::tuple>(line)));
-  return all;
+nb::list results_of_small_batch(nb::handle kind, nb::handle make_field, nb::handle cells, const nb::list& lines) {
+  return ResultsOfBatch{kind, make_field, cells}.of_all(lines);
 }
 
 // As results_of_small_batch, with pairs that are tensors in the memory of the cells. Their fields are made of `problems` and the
 // number of the problem.
 nb::list results_as_tensors(nb::handle kind, nb::handle make_field, nb::handle from_numpy, nb::handle cells,
-                            const nb::list& table, nb::handle problems) {
+                            const nb::list& lines, nb::handle problems) {
   nb::list all;
-  for (const nb::handle line : table) {
-    const nb::tuple pairs = pairs_of_small_batch(cells, nb::borrow<nb::tuple>(line));
+  for (const nb::handle line : lines) {
+    const nb::tuple pairs = pairs_of_small_batch(cells, line);
     const nb::object tensors = nb::make_tuple(from_numpy(pairs[0]), from_numpy(pairs[1]));
     all.append(later_result(kind, make_field, tensors, nb::make_tuple(problems, nb::len(all)), nullptr));
   }
@@ -276,10 +328,14 @@ nb::list results_as_tensors(nb::handle kind, nb::handle make_field, nb::handle f
 
 }  // namespace
 
+nb::list results_of_batch(nb::handle cells, nb::handle parts) {
+  const auto part = [&](Py_ssize_t place) { return nb::handle(PyList_GetItem(parts.ptr(), place)); };
+  return ResultsOfBatch{part(2), part(3), cells}.of_all(part(1));
+}
+
 void define_small_batches(nb::module_& m) {
-  m.def("lap_small_batch", &lap_small_batch, "costs"_a, "maximize"_a, "deterministic"_a, "may_be_partial"_a,
-        "cost_limit"_a.none(), "most_threads"_a);
   m.def("pairs_of_small_batch", &pairs_of_small_batch);
+  m.def("sizes_of_small_batch", &sizes_of_small_batch);
   m.def("result_of_small_batch", &result_of_small_batch);
   m.def("results_of_small_batch", &results_of_small_batch);
   m.def("results_as_tensors", &results_as_tensors);

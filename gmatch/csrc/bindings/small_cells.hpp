@@ -14,9 +14,10 @@ struct SmallCounters {
   Count whole_duals;  // whether duals are integers
   Count maximize;
   Count type_of_limit, limit;  // the letter of a number of 8 bytes, or 0 without a limit; and its bits
+  Count has_nan;  // whether NaN has forbidden pairs
 
   FIELDS(SmallCounters, augmentations, rows_scanned, dual_updates, entries_read, ticks, start_size, size, rows, columns,
-         type_of_costs, rows_with_choice, whole_duals, maximize, type_of_limit, limit)
+         type_of_costs, rows_with_choice, whole_duals, maximize, type_of_limit, limit, has_nan)
 };
 
 // The answer of a small call, in one piece of memory, which is the cheapest to make. Python takes it apart when a field is asked

@@ -1,6 +1,8 @@
 // small_costs.cpp: small dense problems, solved where they lie.
 #include "bindings/small_costs.hpp"
 
+#include <cstring>
+
 #include "bindings/plain_solver.hpp"
 #include "bindings/small_cells.hpp"
 #include "bindings/ticks.hpp"
@@ -77,15 +79,44 @@ bool solve_with_fraction(const SmallMatrix<Cost>& given, const CostRange<Cost>& 
   return solve_plain(SmallMatrix<double>{entries.data(), {rows, columns}, {columns, 1}}, same, call, false, cells, words);
 }
 
+// The answer for a matrix without rows or columns. It has the duals of a matrix of zeros.
+template <class Cost>
+void leave_free(const SmallMatrix<Cost>& given, const SmallCall& call, Count* cells) {
+  using Cells = SmallCells<typename DenseCosts<Cost>::Dual>;
+  std::memset(cells, 0, mirror::bytes<Cells>(given.shape[0], given.shape[1]));
+  const Cells found(cells, given.shape[0], given.shape[1]);
+  std::fill_n(found.row_match, given.shape[0], NONE);
+  std::fill_n(found.col_match, given.shape[1], NONE);
+  const bool has_fraction = call.limit != nullptr && !call.limit->is_whole && call.limit->of(0.0, call.maximize) < 0;
+  reinterpret_cast<SmallCounters*>(cells)->whole_duals = std::numeric_limits<Cost>::is_integer && !has_fraction;
+}
+
+// Fills the cells for costs among which NaN forbids pairs.
+template <class Cost>
+bool solve_without_nan(const SmallMatrix<Cost>& given, const SmallCall& call, Count* cells, std::vector<Count>& words) {
+  std::vector<Cost> entries;
+  const SmallMatrix<Cost> copy = copied_with_long_lines(given, entries);
+  const Cost never = std::copysign(std::numeric_limits<Cost>::infinity(), call.maximize ? Cost{-1} : Cost{1});
+  std::replace_if(entries.begin(), entries.end(), [](Cost entry) { return std::isnan(entry); }, never);
+  if (!solve_small(copy, call, cells, words)) return false;
+  reinterpret_cast<SmallCounters*>(cells)->has_nan = true;
+  return true;
+}
+
 }  // namespace
 
 template <class Cost>
 bool solve_small(const SmallMatrix<Cost>& given, SmallCall call, Count* cells, std::vector<Count>& words) {
+  if (given.fewer() == 0) {
+    leave_free(given, call, cells);
+    return true;
+  }
   CostRange<Cost> range = empty_range<Cost>();
   add_rows(range, given.entries, given.shape[0], given.shape[1], given.stride[0], given.stride[1]);
   if constexpr (std::numeric_limits<Cost>::is_integer) {
     if (call.limit != nullptr && !call.limit->is_whole) return solve_with_fraction(given, range, call, cells, words);
   } else {
+    if (range.nan && call.forbids_nan) return solve_without_nan(given, call, cells, words);
     const double largest = std::max(-static_cast<double>(range.lowest), static_cast<double>(range.highest));
     call.overflows = call.limit == nullptr && largest > FAR_FROM_OVERFLOW<Cost>;
   }

@@ -42,6 +42,7 @@ struct SmallCall {
   bool deterministic = false;  // whether ties are decided by the rule
   bool overflows = false;      // whether sums of costs may overflow
   bool has_ways_out = false;   // whether ties with a limit are settled as for sparse costs: see gmatch/assignment/limit.py
+  bool forbids_nan = false;     // whether NaN forbids its pair
   bool may_be_partial = false;  // whether a largest matching will do if forbidden pairs leave no assignment
 };
 
@@ -73,26 +74,32 @@ template <class Cost>
 bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, const SmallCall& call, bool exact, Count* cells,
                  std::vector<Count>& words);
 
-// Fills the cells for any costs. False also for costs that need a second look, and for equal costs, unless these are allowed.
+// Fills the cells for any costs, also for none. False also for costs that need a second look, and for equal costs, unless these
+// are allowed.
 template <class Cost>
 bool solve_small(const SmallMatrix<Cost>& given, SmallCall call, Count* cells, std::vector<Count>& words);
 
-// A copy, of a type that holds every value, whose longer lines lie in one piece.
+// A copy, in a type that holds every value, whose longer lines lie in one piece from `memory` on.
 template <class Cost, class Given>
-SmallMatrix<Cost> copied_with_long_lines(const SmallMatrix<Given>& given, std::vector<Cost>& memory) {
+SmallMatrix<Cost> copied_with_long_lines(const SmallMatrix<Given>& given, Cost* memory) {
   const auto [rows, columns] = given.shape;
   const auto [row_stride, column_stride] = given.stride;
   const bool by_rows = rows <= columns;
-  memory.resize(static_cast<std::size_t>(rows) * columns);
-  const SmallMatrix<Cost> copy{memory.data(), {rows, columns}, {by_rows ? columns : 1, by_rows ? 1 : rows}};
+  const SmallMatrix<Cost> copy{memory, {rows, columns}, {by_rows ? columns : 1, by_rows ? 1 : rows}};
+  if (rows == 0 || columns == 0) return copy;  // there may be no memory
   for (Vertex row = 0; row < rows; ++row) {
     const Given* const from = given.entries + row * row_stride;
-    Cost* const to = memory.data() + row * copy.stride[0];
+    Cost* const to = memory + row * copy.stride[0];
     for (Vertex column = 0; column < columns; ++column) {
       to[column * copy.stride[1]] = static_cast<Cost>(from[column * column_stride]);
     }
   }
   return copy;
+}
+template <class Cost, class Given>
+SmallMatrix<Cost> copied_with_long_lines(const SmallMatrix<Given>& given, std::vector<Cost>& memory) {
+  memory.resize(static_cast<std::size_t>(given.shape[0]) * given.shape[1]);
+  return copied_with_long_lines(given, memory.data());
 }
 
 // A matrix cut out of a wider one has short lines far apart. It is copied so that the longer lines lie in one piece.

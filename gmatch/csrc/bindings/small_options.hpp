@@ -10,6 +10,7 @@ struct SmallOptions {
   PyObject* costs = nullptr;
   PyObject* cost_limit = nullptr;
   PyObject* threads = nullptr;
+  bool forbids_nan = false;
   int bits = 0;
 
   // Reads options. Returns false if one of them needs the long way. No code of Python runs.
@@ -38,6 +39,10 @@ struct SmallOptions {
     if (taken == nullptr) return false;
     if (taken == Py_None) return read_once(&cost_limit, option == Py_None ? nullptr : option);
     if (taken == Py_Ellipsis) return read_once(&costs, option);
+    if (taken == reinterpret_cast<PyObject*>(&PyBool_Type)) {
+      forbids_nan = option == Py_True;
+      return PyBool_Check(option);
+    }
     return add_bits(taken, option);
   }
   static bool read_once(PyObject** to, PyObject* option) {

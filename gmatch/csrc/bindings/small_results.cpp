@@ -56,14 +56,23 @@ void set_cover(nb::handle result, nb::handle cover) {
   if (PyObject_GenericSetAttr(result.ptr(), name, cover.ptr()) != 0) throw nb::python_error();
 }
 
+void set_forbid_nan(nb::handle result) {
+  static PyObject* const name = PyUnicode_InternFromString("forbid_nan");
+  if (PyObject_GenericSetAttr(result.ptr(), name, Py_True) != 0) throw nb::python_error();
+}
+void note_nan(nb::handle result, const Count* cells) {
+  if (reinterpret_cast<const SmallCounters*>(cells)->has_nan != 0) set_forbid_nan(result);
+}
+
 nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle cells, const NotedCall& call,
                         const std::vector<Count>& words) {
   note_call(first_of(cells), call);
   const nb::tuple pairs = pairs_in(cells, first_of(cells), call.rows, call.columns, &SmallCells<Count>::pair_columns_32);
   const Count size = reinterpret_cast<const SmallCounters*>(first_of(cells))->size;
-  if (!are_cover(words, call, size)) return later_result(kind, make_field, pairs, cells, duals_in_tiers(words));
-  nb::object result = later_result(kind, make_field, pairs, cells, nb::none());
-  set_cover(result, cover_of(words, call.rows, call.columns));
+  const bool has_cover = are_cover(words, call, size);
+  nb::object result = later_result(kind, make_field, pairs, cells, has_cover ? nb::none() : duals_in_tiers(words));
+  if (has_cover) set_cover(result, cover_of(words, call.rows, call.columns));
+  note_nan(result, first_of(cells));
   return result;
 }
 
@@ -72,7 +81,7 @@ bool read_limit(nb::handle given, SmallLimit* limit) {
     const double number = PyFloat_AsDouble(given.ptr());
     const bool is_whole = std::abs(number) < 0x1p53 && number == std::floor(number);
     *limit = {number, is_whole ? static_cast<Count>(number) : 0, is_whole};
-    return true;
+    return std::isfinite(number);
   }
   if (!PyLong_CheckExact(given.ptr())) return false;
   const long long whole = PyLong_AsLongLong(given.ptr());
@@ -86,11 +95,10 @@ bool read_limit(nb::handle given, SmallLimit* limit) {
 
 namespace {
 
-// Where the cells of a result begin; nullptr if it has none. The result of a problem in a batch has its line of the table second.
+// Where the cells of a result begin; nullptr if it has none.
 Count* cells_of(const Later& later) {
   if (later.make_field == nullptr || !is_words(later.first)) return nullptr;
-  const bool is_in_batch = later.second != nullptr && PyTuple_CheckExact(later.second);
-  return first_word(later.first) + (is_in_batch ? PyLong_AsLongLong(PyTuple_GetItem(later.second, 0)) : 0);
+  return first_word(later.first) + (later.second == nullptr ? 0 : begin_in_batch(later.second));
 }
 
 template <class To, class From>

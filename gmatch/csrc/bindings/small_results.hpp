@@ -1,11 +1,9 @@
 // small_results.hpp: results of small calls, made of their cells.
 #pragma once
 #include <algorithm>
-#include <exception>
-#include <new>
 #include <vector>
 
-#include "bindings/errors.hpp"
+#include "bindings/made_by.hpp"
 #include "bindings/later.hpp"
 #include "bindings/numpy_arrays.hpp"
 #include "bindings/small_cells.hpp"
@@ -33,6 +31,9 @@ struct NotedCall {
   char type_of_costs;
   bool maximize;
   const SmallLimit* limit;
+
+  // The call for a matrix of another shape.
+  NotedCall of(const Vertex* shape) const { return {shape[0], shape[1], type_of_costs, maximize, limit}; }
 };
 
 // Writes to the counters, which cells begin with. Python makes the fields `maximize` and `cost_limit` of them if it is asked for
@@ -46,6 +47,13 @@ nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle pairs
 nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle cells, const NotedCall& call,
                         const std::vector<Count>& words);
 
+// The word where the cells of a problem of a batch begin. The second member of its result is that number, or a tuple of that
+// number and of duals in tiers or a cover. All other results have something else second, and begin at 0.
+inline Count begin_in_batch(nb::handle second) {
+  if (PyTuple_CheckExact(second.ptr())) return PyLong_AsLongLong(PyTuple_GetItem(second.ptr(), 0));
+  return PyLong_CheckExact(second.ptr()) ? PyLong_AsLongLong(second.ptr()) : 0;
+}
+
 // Whether words are a cover, not duals in tiers. They are a cover if a call without a limit has left vertices of both sides free.
 inline bool are_cover(const std::vector<Count>& words, const NotedCall& call, Count pairs) {
   const auto vertices = static_cast<std::size_t>(call.rows) + call.columns;
@@ -54,26 +62,12 @@ inline bool are_cover(const std::vector<Count>& words, const NotedCall& call, Co
 // The rows and the columns of the cover of a largest matching; see solve_plain.
 nb::object cover_of(const std::vector<Count>& words, Vertex rows, Vertex columns);
 void set_cover(nb::handle result, nb::handle cover);
+void set_forbid_nan(nb::handle result);
+// Sets `forbid_nan` if the cells say so.
+void note_nan(nb::handle result, const Count* cells);
 
-// A limit as it was given, if it is a number of Python's own types; others need the long way.
+// A limit as it was given, if it is a finite number of Python's own types; others need the long way.
 bool read_limit(nb::handle given, SmallLimit* limit);
-
-// The object that a function makes, for Python. An exception of C++ becomes an exception of Python, and the object nullptr.
-template <class Function>
-PyObject* made_by(const Function& function) {
-  try {
-    return function().release().ptr();
-  } catch (nb::python_error& error) {
-    error.restore();
-  } catch (const std::bad_alloc&) {
-    PyErr_NoMemory();
-  } catch (const TooFewThreads&) {
-    raise_too_few_threads(std::current_exception(), nullptr);
-  } catch (const std::exception& error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
-  }
-  return nullptr;
-}
 
 // Functions of costs, after a limit if there is one. Python calls them faster than the functions that nanobind makes. `Solver`
 // reads the options that all its calls share from a tuple.

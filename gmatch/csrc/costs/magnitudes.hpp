@@ -28,6 +28,32 @@ double largest_magnitude(const Dual* numbers, Vertex length) {
   return std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
 }
 
+// Whether each pair costs something, and all pairs cost at least the largest dual in sum. Then roundings of duals are roundings
+// of that sum, unless a number can be split off from the larger pairs.
+template <class MagnitudeOf>
+bool outweigh_duals(Vertex rows, double largest_dual, const MagnitudeOf& magnitude_of) {
+  double sum = 0;
+  bool all = true;
+  for (Vertex row = 0; row < rows; ++row) {
+    const double magnitude = magnitude_of(row);
+    sum += magnitude;
+    all = all && magnitude > 0;
+  }
+  return all && largest_dual <= sum && sum < std::numeric_limits<double>::infinity();
+}
+// Whether a pair stands for "not" beside the next cheaper one. If none does, no number can be split off: the larger pairs would
+// be multiples of it, with a gap below them. The factor 2 allows for what such a pair costs beside a multiple of the number.
+template <class MagnitudeOf>
+bool have_gap(Vertex rows, const MagnitudeOf& magnitude_of) {
+  std::vector<double> magnitudes(rows);
+  for (Vertex row = 0; row < rows; ++row) magnitudes[row] = magnitude_of(row);
+  std::sort(magnitudes.begin(), magnitudes.end());
+  for (Vertex k = 1; k < rows; ++k) {
+    if (stands_for_not(2 * magnitudes[k], magnitudes[k - 1], rows)) return true;
+  }
+  return false;
+}
+
 // Returns IN_ANY_CASE if the duals hide what pairs cost, and 0 if they do not. Any other number leaves it open: the duals hide
 // costs if a cost of the minimisation form is negative, but above minus this number. `cost_of(row)` is the cost of a row's pair.
 // No cost of the minimisation form is below `lowest`.
@@ -50,6 +76,7 @@ double hiding_if_negative_within(Vertex rows, double largest_dual, double lowest
     num_hidden += magnitude < hidden && magnitude > 0;
   }
   if (num_hidden > 0) {
+    if (outweigh_duals(rows, largest_dual, magnitude_of) && !have_gap(rows, magnitude_of)) return 0;
     double greatest = 2 * hidden;  // a hidden pair is none of the greatest
     for (Vertex row = 0; row < rows; ++row) greatest = std::max(greatest, magnitude_of(row));
     Count num_greatest = 0;

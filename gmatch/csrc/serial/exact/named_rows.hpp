@@ -34,16 +34,21 @@ class NamedRows {
     for (Vertex row = 0; row < tied_.num_rows(); ++row) col_match[row_match_[row]] = row;
   }
 
-  // Returns how many rows had a choice. `columns_first` says that the columns are the rows of the matrix as given.
+  // Makes the assignment the named one. Returns how many rows had a choice. `columns_first` says that the columns are the rows of
+  // the matrix as given.
   Vertex decide(bool columns_first) {
     const Vertex with_choice = tied_.drop_what_is_sure();
-    if (with_choice == 0) return 0;
+    if (with_choice > 0) take_first(columns_first);
+    return with_choice;
+  }
+
+  // After drop_what_is_sure: as decide, if a row has a choice.
+  void take_first(bool columns_first) {
     const PairsInBits pairs(tied_.pairs(), tied_.pairs().transposed());
     const auto may_leave = [&](Vertex column) { return tied_.may_leave(column); };
     const auto num_columns = static_cast<Vertex>(place_.size());
     FirstAssignment<PairsInBits> first(pairs, tied_.num_rows(), num_columns, may_leave, row_match_, tied_.memory());
     first.settle(columns_first);
-    return with_choice;
   }
 
   // After drop_what_is_sure: makes the part of a component an exactly cheapest one, and keeps the pairs of exactly cheapest ones.
@@ -235,21 +240,22 @@ class NearRows {
   // After find: makes the assignment the one that the rule names, and counts the rows that had a choice. False if rounding hides
   // which assignments are cheapest. Rows that take a way out become free.
   bool settle(bool columns_first, Count& with_choice) {
-    NamedRows named(tied_, width_, row_match_.data());
-    if constexpr (!IS_INTEGER) {
-      // A pair whose slack is 0 only up to rounding is most often on no cycle, and goes.
+    with_choice = tied_.drop_what_is_sure();
+    if (with_choice > 0) {
+      NamedRows named(tied_, width_, row_match_.data());
+      // A pair whose slack is 0 only up to rounding is most often on no cycle, and has gone.
       if (!all_are_tight_) {
-        tied_.drop_what_is_sure();
-        for (Vertex k = 0; k < tied_.num_components(); ++k) {
-          const TiedRows::Component component = tied_.component(k);
-          if (!is_tight(component) && !named.take_cheapest(*this, component)) return false;
-        }
+        if (!take_cheapest_components(named)) return false;
+        with_choice = tied_.drop_what_is_sure();
       }
+      if (with_choice > 0) named.take_first(columns_first);
     }
-    ShortVector<Vertex> col_match = tied_.numbers(width_);
-    named.settle(columns_first, col_match.data(), with_choice);
-    std::copy_n(col_match.data(), num_columns_, result_.col_match);
-    for (Vertex row = 0; row < num_rows_; ++row) result_.row_match[row] = row_match_[row] < num_columns_ ? row_match_[row] : NONE;
+    std::fill_n(result_.col_match, num_columns_, NONE);
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      const bool is_out = row_match_[row] >= num_columns_;
+      result_.row_match[row] = is_out ? NONE : row_match_[row];
+      if (!is_out) result_.col_match[row_match_[row]] = row;
+    }
     return true;
   }
 
@@ -278,6 +284,17 @@ class NearRows {
 
  private:
   static constexpr bool IS_INTEGER = std::numeric_limits<Dual>::is_integer;
+
+  // False if rounding hides which assignments are cheapest.
+  bool take_cheapest_components(NamedRows& named) {
+    if constexpr (!IS_INTEGER) {
+      for (Vertex k = 0; k < tied_.num_components(); ++k) {
+        const TiedRows::Component component = tied_.component(k);
+        if (!is_tight(component) && !named.take_cheapest(*this, component)) return false;
+      }
+    }
+    return true;
+  }
 
   bool has_limit() const { return limit_ < beyond_all(Dual{}); }
   static Dual magnitude(Dual number) { return number < 0 ? -number : number; }

@@ -6,6 +6,7 @@
 // at which the first search ended last (Sharir 1981). Each search looks at 64 columns at once.
 #pragma once
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "serial/exact/bit_rows.hpp"
@@ -54,9 +55,11 @@ class TiedRows {
   // Keeps the pairs within components, of rows that have a choice. Returns how many rows have one.
   Vertex drop_what_is_sure() {
     find_mates();
-    order_by_ends();
-    if (has_cycle()) find_components();
-    else component_.clear();
+    component_.clear();
+    if (!can_be_taken_away()) {
+      order_by_ends();
+      if (has_cycle()) find_components();
+    }
     return keep_components();
   }
   Vertex num_components() const { return static_cast<Vertex>(begins_.size()) - 1; }
@@ -90,6 +93,42 @@ class TiedRows {
     }
   }
 
+  // Whether all vertices can be taken away, one after the other. A vertex is taken away when no edge leads from it to another one
+  // that is left. Then there is no cycle: the duals of a search make none unless costs tie. A pass that takes away fewer than 1
+  // vertex in 4 is the last, so that few passes are vain. See benchmarks/log/ties.md, "Whether ties make a choice, by taking
+  // vertices away".
+  bool can_be_taken_away() {
+    ShortVector<Vertex> left = numbers(num_rows_ + 1);
+    std::iota(left.begin(), left.end(), Vertex{0});
+    sides_.fill(UNSEEN);
+    const Marks* const unseen = sides_.row(UNSEEN);
+    const auto leads_on = [&](Vertex vertex) {
+      const Marks* const columns = pairs_.row(vertex);
+      const Vertex own = vertex == free() ? NONE : row_match_[vertex];
+      for (Vertex k = 0; k < pairs_.words(); ++k) {
+        const Marks own_bit = own / BitRows::WORD == k && own != NONE ? Marks{1} << own % BitRows::WORD : 0;
+        if ((columns[k] & unseen[k] & ~own_bit) != 0) return true;
+      }
+      return false;
+    };
+    for (std::size_t size = left.size(); size > 0;) {
+      std::size_t kept = 0;
+      for (std::size_t k = 0; k < size; ++k) {
+        left[kept] = left[k];
+        if (leads_on(left[k])) ++kept;
+        else hide(left[k]);
+      }
+      if (4 * (size - kept) < size) return false;
+      size = kept;
+    }
+    return true;
+  }
+  // Clears the columns of a vertex from the unseen ones.
+  void hide(Vertex vertex) {
+    if (vertex != free()) return sides_.clear(UNSEEN, row_match_[vertex]);
+    for (Vertex k = 0; k < pairs_.words(); ++k) sides_.row(UNSEEN)[k] &= ~sides_.row(FREE)[k];
+  }
+
   // Lists the vertices in the order in which a search leaves them. A word of a row is not looked at again once all its columns
   // have been seen.
   void order_by_ends() {
@@ -98,13 +137,12 @@ class TiedRows {
     order_.clear();
     order_.reserve(num_rows_ + 1);
     sides_.fill(UNSEEN);
-    Marks* const unseen = sides_.row(UNSEEN);
+    const Marks* const unseen = sides_.row(UNSEEN);
     ShortVector<char> is_seen(num_rows_ + 1, 0, &memory_);
     const auto see = [&](Vertex vertex) {
       is_seen[vertex] = 1;
       path.push_back(vertex);
-      if (vertex != free()) return sides_.clear(UNSEEN, row_match_[vertex]);
-      for (Vertex k = 0; k < pairs_.words(); ++k) unseen[k] &= ~sides_.row(FREE)[k];
+      hide(vertex);
     };
     for (Vertex root = 0; root <= num_rows_; ++root) {
       if (!is_seen[root]) see(root);

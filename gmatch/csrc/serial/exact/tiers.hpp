@@ -56,6 +56,11 @@ class TierSolver {
 
   // At the end u and v of the solution are the duals of the last rests.
   TierOutcome solve() {
+    const auto magnitude_of = [&](Vertex row) { return std::abs(pair_rests_[row]); };
+    if (tiers_.empty() && outweigh_duals(num_rows_, largest_dual_, magnitude_of)) {
+      if (!has_range_) find_range();
+      if (exponents_above_gaps() == 0) return TierOutcome::stands;  // no number can be split off
+    }
     while (!is_exact()) {
       const Added added = add_tier();
       if (added == Added::NO_VALUE) {
@@ -243,9 +248,9 @@ class TierSolver {
     return Added::NO_VALUE;
   }
 
-  // For each gap between magnitudes that may leave room: the least magnitude above it, the largest first. Magnitudes that are too
-  // small beside the largest are left out.
-  std::vector<double> values_above_gaps() {
+  // The exponents of magnitudes above a gap that may leave room, as bits from the largest one on. Magnitudes that are too small
+  // beside the largest are left out.
+  TierScan::Exponents exponents_above_gaps() {
     constexpr TierScan::Exponents LARGE = 2 * static_cast<TierScan::Exponents>(TierScan::MOST_TIERS) - 1;
     const Count top = TierScan::exponent_of(std::max(-lowest_, highest_));
     const auto gap = static_cast<int>(std::log2(ROOM * (num_rows_ + 1.0)) - 1);
@@ -255,8 +260,15 @@ class TierSolver {
       seen |= TierScan::find_exponents(line.entries, top, line.length);
       for (int k = 1; k <= gap; ++k) above &= ~(seen >> k);
     }
+    return above & seen;
+  }
+  // For each gap between magnitudes that may leave room: the least magnitude above it, the largest first.
+  std::vector<double> values_above_gaps() {
+    const Count top = TierScan::exponent_of(std::max(-lowest_, highest_));
     std::vector<double> values;
-    for (above &= seen; above != 0; above &= above - 1) values.push_back(least_of_exponent(top - first_bit(above)));
+    for (TierScan::Exponents above = exponents_above_gaps(); above != 0; above &= above - 1) {
+      values.push_back(least_of_exponent(top - first_bit(above)));
+    }
     return values;
   }
   double least_of_exponent(Count exponent) {

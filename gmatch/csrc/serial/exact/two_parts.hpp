@@ -113,6 +113,12 @@ class TwoParts {
   }
 
   const ShortVector<Tier>& tiers() const { return tiers_; }
+  // Which columns no cheapest assignment leaves free; empty if there are as many rows as columns.
+  std::vector<bool> must_be_used() const {
+    std::vector<bool> must(costs_.num_rows < costs_.num_columns ? costs_.num_columns : 0);
+    for (std::size_t j = 0; j < must.size(); ++j) must[j] = tiers_[0].columns[j] < 0;
+    return must;
+  }
   // Frees the crowded rows that use the number, after `solve`. There is at least one of these rows.
   void free_rows_without_column(const ShortestPathResult<double>& result) const {
     for (Vertex k = 0; k < num_crowded_; ++k) {
