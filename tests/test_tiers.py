@@ -566,6 +566,27 @@ def test_a_search_of_slacks_proves_what_rounded_duals_hide() -> None:
     assert refined > 200
 
 
+def test_a_search_of_slacks_leaves_columns_free() -> None:
+    """Some of the given pairs leave the wrong columns free. The v of free columns are 0, and no v is positive."""
+    rng, refined, moved = np.random.default_rng(18), 0, 0
+    for _ in range(300):
+        n = int(rng.integers(2, 30))
+        whole = rng.integers(1, 2**20, (n, n + int(rng.integers(1, n + 1))))
+        cost = np.ldexp(whole.astype(float), -45)
+        columns = linear_sum_assignment(whole + rng.integers(0, 2**14, whole.shape))[1].astype(np.int32)
+        vectors = Vectors(
+            columns.copy(), np.full(whole.shape[1], -1, np.int32), rng.random(n), np.zeros(whole.shape[1])
+        )
+        vectors.col_match[columns] = np.arange(n)
+        vectors.v[columns] = -np.ldexp(rng.integers(0, 2**20, n), -45)
+        if cpu.assign_in_tiers(DenseCosts(cost), vectors)[0] == "refined":
+            refined, moved = refined + 1, moved + (sorted(columns) != sorted(vectors.row_match))
+            assert (vectors.col_match[vectors.row_match] == np.arange(n)).all() and sum(vectors.col_match >= 0) == n
+            assert whole[np.arange(n), vectors.row_match].sum() == whole[linear_sum_assignment(whole)].sum()
+            assert vectors.v.max() == 0 and not vectors.v[vectors.col_match < 0].any()
+    assert refined > 100 and moved > 20
+
+
 def test_turns_prove_what_rounded_duals_hide() -> None:
     """Turns agree with integers, from duals that are off by far more than costs differ. A gap of 0 needs all digits."""
     rng, proven = np.random.default_rng(16), 0

@@ -1,4 +1,4 @@
-// slack_search.hpp: a cheapest assignment of a square matrix, from one that is the cheapest up to the rounding of its duals.
+// slack_search.hpp: a cheapest assignment of a matrix, from one that is the cheapest up to the rounding of its duals.
 //
 // An assignment is cheapest by its costs if it is cheapest by its slacks. The slacks of near pairs are as small as the roundings
 // of duals, so that duals of slacks round by far less. A search from the present pairs takes a few passes over the slacks. Old
@@ -105,37 +105,46 @@ class SlackRow {
   };
 };
 
-// `Rows` are rows of doubles, as the serial solvers scan them. There are as many columns as rows.
+// `Rows` are rows of doubles, as the serial solvers scan them. If there are more columns than rows, rows are added that take the
+// columns that stay free: the slack of such a pair is minus the dual of the column.
 template <class Rows>
 class SlackSearch {
  public:
-  SlackSearch(Rows& rows, const ShortestPathResult<double>& result, ShortestPathCounters& counters)
-      : size_(rows.num_rows()),
+  // Columns stay free only if their `may_stay_free` is true.
+  SlackSearch(Rows& rows, const std::vector<bool>& may_stay_free, const ShortestPathResult<double>& result,
+              ShortestPathCounters& counters)
+      : num_rows_(rows.num_rows()),
+        size_(rows.num_columns()),
         rows_(rows),
+        may_stay_free_(may_stay_free),
         result_(result),
         counters_(counters),
         slacks_(new (std::nothrow) double[Count{size_} * size_]),
+        of_added_(size_),
         u_(size_),
         v_(size_),
-        row_match_(result.row_match, result.row_match + size_),
+        row_match_(size_),
         col_match_(size_) {}
 
   // Makes a solution the cheapest up to `most_gap`, and its duals the floats nearest to duals that prove it. False if the duals
   // prove less: the solution is then as it was.
   bool solve(double most_gap) {
     if (slacks_ == nullptr) return false;  // lists of pairs need less memory
+    std::copy_n(result_.row_match, num_rows_, row_match_.begin());
+    Vertex next = num_rows_;
+    for (Vertex j = 0; j < size_; ++j) {
+      of_added_[j] = may_stay_free_[j] ? 0 : Distance<double>::FAR;
+      if (result_.col_match[j] == NONE) row_match_[next++] = j;
+    }
+    if (next != size_) return false;  // another thread has changed the costs
     for (Vertex row = 0; row < size_; ++row) slacks_of(row).write(slacks_.get() + Count{row} * size_);
     const DenseCosts<double> slacks{size_, size_, slacks_.get(), size_, 1, false, DenseCosts<double>::infinite()};
     constexpr double LARGEST = std::numeric_limits<double>::max();
     const ShortestPathOptions<double> options{-LARGEST, LARGEST, true};
     const ShortestPathResult<double> found{u_.data(), v_.data(), row_match_.data(), col_match_.data()};
     if (solve_as_stored(slacks, options, found, counters_) != size_ || !(gap() <= most_gap)) return false;
-    for (Vertex k = 0; k < size_; ++k) {
-      result_.u[k] += u_[k];
-      result_.v[k] += v_[k];
-    }
-    std::copy(row_match_.begin(), row_match_.end(), result_.row_match);
-    std::copy(col_match_.begin(), col_match_.end(), result_.col_match);
+    if (!has_duals_of_free_columns()) return false;
+    write();
     return true;
   }
 
@@ -146,6 +155,7 @@ class SlackSearch {
     ++counters_.rows_scanned;
     counters_.entries_read += size_;
     poll_.spend(size_);
+    if (row >= num_rows_) return {of_added_.data(), result_.v, 0, size_};
     return {rows_.entries(row), result_.v, result_.u[row], size_};
   }
 
@@ -161,12 +171,39 @@ class SlackSearch {
     return ROUNDINGS * sum;
   }
 
-  const Vertex size_;
+  void write() {
+    for (Vertex row = 0; row < num_rows_; ++row) {
+      result_.u[row] += u_[row] + greatest_v_;
+      result_.row_match[row] = row_match_[row];
+    }
+    for (Vertex j = 0; j < size_; ++j) {
+      result_.v[j] = (result_.v[j] + v_[j]) - greatest_v_;
+      result_.col_match[j] = col_match_[j] < num_rows_ ? col_match_[j] : NONE;
+    }
+  }
+  // If columns may stay free, the greatest of their v is moved to 0. The v of columns that stay free are the greatest, but for
+  // roundings. False if there are roundings: costs may be smaller.
+  bool has_duals_of_free_columns() {
+    if (num_rows_ == size_) return true;
+    greatest_v_ = -Distance<double>::FAR;
+    for (Vertex j = 0; j < size_; ++j) {
+      if (may_stay_free_[j]) greatest_v_ = std::max(greatest_v_, result_.v[j] + v_[j]);
+    }
+    for (Vertex row = num_rows_; row < size_; ++row) {
+      if (result_.v[row_match_[row]] + v_[row_match_[row]] != greatest_v_) return false;
+    }
+    return true;
+  }
+
+  const Vertex num_rows_, size_;
   Rows& rows_;
+  const std::vector<bool>& may_stay_free_;  // [size]
   const ShortestPathResult<double>& result_;
   ShortestPathCounters& counters_;
   const std::unique_ptr<double[]> slacks_;  // [size * size]
+  std::vector<double> of_added_;            // [size] what pairs of added rows cost
   std::vector<double> u_, v_;               // [size] duals of the slacks
   std::vector<Vertex> row_match_, col_match_;
+  double greatest_v_ = 0;                   // of columns that may stay free
   Poll poll_;
 };

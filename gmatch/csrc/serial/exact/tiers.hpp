@@ -209,11 +209,14 @@ class TierSolver {
     return true;
   }
 
-  // Makes the solution the cheapest up to the last digits of the sum, by a search of its slacks. Columns that may stay free need
-  // duals that are not positive, which such a search does not know.
+  // Makes the solution the cheapest up to the last digits of the sum, by a search of its slacks. Not beside a limit: duals of
+  // rows that are out round more than small costs allow. And not with more added rows than rows: the slacks would take more than
+  // twice the memory of the costs.
   bool refine(double sum) {
-    if (has_limit_ || num_rows_ != num_columns_) return false;
-    return SlackSearch<RestRows>(rows_, result_, counters_).solve(LAST_DIGITS * sum);
+    if (has_limit_ || num_columns_ / 2 > num_rows_) return false;
+    std::vector<bool> may(num_columns_);
+    for (Vertex j = 0; j < num_columns_; ++j) may[j] = may_stay_free(j);
+    return SlackSearch<RestRows>(rows_, may, result_, counters_).solve(LAST_DIGITS * sum);
   }
 
   // Whether v prove the pairs the cheapest up to the last digits of the sum of what they cost: is_proven of
