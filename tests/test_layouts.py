@@ -133,7 +133,7 @@ def test_enums_are_numbered_as_in_the_source(name: str) -> None:
 
 def test_every_enum_of_the_extension_is_used_by_number_or_name() -> None:
     assert set(_native.ENUMS) == {*MIRRORED, "CoreStep", "Storage", "TierOutcome"}
-    assert set(cpu.TIER_OUTCOMES) == {"stands", "solved", "open"}
+    assert set(cpu.TIER_OUTCOMES) == {"stands", "solved", "refined", "open"}
     assert set(small.STORAGE) == {"rows", "columns", "coordinates"}
 
 

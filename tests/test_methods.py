@@ -75,7 +75,7 @@ def test_methods_take_the_starts_of_lap() -> None:
 
 @pytest.mark.parametrize(("shift", "method"), [(0.0, "jv"), (0.5, "core"), (np.inf, "core")])
 def test_whole_floats_take_the_method_of_integers(shift: float, method: str) -> None:
-    cost = np.random.default_rng(16).integers(0, 4000, (1100, 1100)).astype(float)
+    cost = np.random.default_rng(16).integers(0, 4000, (1200, 1200)).astype(float)
     cost[500:600] += shift
     costs = gmatch.DenseCosts(cost)
     assert assignment_method_of("auto", "cpu", costs)[0].name == method

@@ -20,6 +20,9 @@ from gmatch import _native
 from gmatch.assignment import exact
 from gmatch.assignment.exact import _ExactDuals
 from gmatch.assignment.turns import solve_in_turns
+from gmatch.backends import cpu
+from gmatch.backends.protocol import Vectors
+from gmatch.problems.dense import DenseCosts
 from gmatch.proof.tiers import _check_values
 
 BIG = [1e6, 1e9, 1e12, 1e15, 1e18, 1e100, float(np.finfo(np.float32).max), float(np.finfo(np.float64).max)]
@@ -518,7 +521,7 @@ def test_larger_sparse_costs_of_many_magnitudes(n: int) -> None:
 
 
 @pytest.mark.parametrize("by_turns", [False, True])
-def test_few_pairs_of_a_matrix_are_refined(by_turns: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_pairs_are_refined(by_turns: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """The pairs are refined in floats, and in integers if floats prove nothing."""
     in_floats, in_integers, as_integers = [], [], exact._as_integers
 
@@ -533,10 +536,55 @@ def test_few_pairs_of_a_matrix_are_refined(by_turns: bool, monkeypatch: pytest.M
     monkeypatch.setattr(exact, "solve_in_turns", noted)
     monkeypatch.setattr(exact, "_as_integers", noted_in_integers)
     for seed in range(4):
-        cost = np.random.default_rng(seed).random((300, 300)) ** 40
+        cost = sp.csr_array(np.random.default_rng(seed).random((300, 300)) ** 40)  # not a matrix
         gmatch.verify(cost, gmatch.lap(cost, method="jv", certify=True), strict=True)
     assert in_floats and max(in_floats) < 5 * 300
     assert in_integers == ([] if by_turns else in_floats)
+
+
+def test_a_search_of_slacks_proves_what_rounded_duals_hide() -> None:
+    """It agrees with integers, from pairs and duals that are off by far more than costs differ."""
+    rng, refined = np.random.default_rng(17), 0
+    for _ in range(300):
+        n = int(rng.integers(2, 40))
+        whole = rng.integers(1, 2**20, (n, n))
+        forbidden = (rng.random((n, n)) < 0.2) & (rng.permutation(n)[:, None] != np.arange(n))
+        cost = np.where(forbidden, np.inf, np.ldexp(whole.astype(float), -45))
+        rows, columns = linear_sum_assignment(np.where(forbidden, np.inf, whole + rng.integers(0, 4, (n, n))))
+        mates = columns.astype(np.int32), np.argsort(columns).astype(np.int32)
+        vectors = Vectors(*mates, rng.random(n), -rng.random(n))
+        outcome, *_ = cpu.assign_in_tiers(DenseCosts(cost), vectors)
+        if outcome == "refined":
+            refined += 1
+            assert (vectors.col_match[vectors.row_match] == np.arange(n)).all()
+            least = whole[linear_sum_assignment(np.where(forbidden, np.inf, whole))].sum()
+            assert not forbidden[rows, vectors.row_match].any() and whole[rows, vectors.row_match].sum() == least
+            assert (cost - vectors.u[:, None] - vectors.v).min() > -(2.0**-50)  # digits of duals of 1
+        # Duals of duals that are off by 1e5 round by more than a proof allows.
+        vectors = Vectors(*mates, 1e5 * rng.random(n), -1e5 * rng.random(n))
+        assert cpu.assign_in_tiers(DenseCosts(cost), vectors)[0] != "refined"
+    assert refined > 200
+
+
+def test_a_search_of_slacks_leaves_columns_free() -> None:
+    """Some of the given pairs leave the wrong columns free. The v of free columns are 0, and no v is positive."""
+    rng, refined, moved = np.random.default_rng(18), 0, 0
+    for _ in range(300):
+        n = int(rng.integers(2, 30))
+        whole = rng.integers(1, 2**20, (n, n + int(rng.integers(1, n + 1))))
+        cost = np.ldexp(whole.astype(float), -45)
+        columns = linear_sum_assignment(whole + rng.integers(0, 2**14, whole.shape))[1].astype(np.int32)
+        vectors = Vectors(
+            columns.copy(), np.full(whole.shape[1], -1, np.int32), rng.random(n), np.zeros(whole.shape[1])
+        )
+        vectors.col_match[columns] = np.arange(n)
+        vectors.v[columns] = -np.ldexp(rng.integers(0, 2**20, n), -45)
+        if cpu.assign_in_tiers(DenseCosts(cost), vectors)[0] == "refined":
+            refined, moved = refined + 1, moved + (sorted(columns) != sorted(vectors.row_match))
+            assert (vectors.col_match[vectors.row_match] == np.arange(n)).all() and sum(vectors.col_match >= 0) == n
+            assert whole[np.arange(n), vectors.row_match].sum() == whole[linear_sum_assignment(whole)].sum()
+            assert vectors.v.max() == 0 and not vectors.v[vectors.col_match < 0].any()
+    assert refined > 100 and moved > 20
 
 
 def test_turns_prove_what_rounded_duals_hide() -> None:
@@ -584,7 +632,7 @@ def test_pairs_that_exact_duals_bring_within_reach_join(columns: int, monkeypatc
     monkeypatch.setattr(exact, "take", lambda *arguments: solved.append(0) or take(*arguments))
     joined = 0
     for seed in range(10):
-        cost = np.random.default_rng(seed).lognormal(0, 20, (30, columns))
+        cost = sp.csr_array(np.random.default_rng(seed).lognormal(0, 20, (30, columns)))
         times.clear()
         solved.clear()
         assignment = gmatch.lap(cost, method="jv", certify=True)

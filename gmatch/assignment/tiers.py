@@ -98,6 +98,8 @@ def _solved_on_host(costs: DenseCosts, plan: Plan) -> Solved | None:
 def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[Solved | None, float | None]:
     """What `mended` returns, for dense costs on the host, by the duals of the solution; None if these are of no use.
 
+    The solution stands, or is replaced by one in tiers, or by one that a search of its slacks has refined.
+
     Also returns what the unproven pairs cost in sum, if the duals are of no use because there are no tiers.
     """
     copies, rests = Vectors._make(vector.copy() for vector in solution.vectors), _room_for_rests(costs, plan)

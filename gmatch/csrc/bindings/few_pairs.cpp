@@ -32,8 +32,9 @@ bool stands_or_is_mended(const DenseCosts<Cost>& costs, const FewPairs<double>& 
                          const ShortestPathResult<double>& result, std::vector<Count>& words) {
   ShortestPathCounters counted{};
   const auto settle = [](RestRows&, const TierSolver&) { return true; };
-  return solve_rows_in_tiers(CopiedRows<double>(costs), pairs.least, pairs.common, turned, result, counted, words, settle,
-                             nullptr, &pairs.costs) != TierOutcome::open;
+  const bool has_limit = costs.limit < costs.infinite();
+  return solve_rows_in_tiers(CopiedRows<double>(costs), has_limit, pairs.least, pairs.common, turned, result, counted, words,
+                             settle, nullptr, &pairs.costs) != TierOutcome::open;
 }
 
 }  // namespace

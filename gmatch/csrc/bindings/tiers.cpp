@@ -61,12 +61,12 @@ nb::object bytes_of(const std::vector<Count>& words) {
 
 }  // namespace
 
-TierOutcome solve_rows_in_tiers(CopiedRows<double> costs, double lowest, double highest, bool turned,
+TierOutcome solve_rows_in_tiers(CopiedRows<double> costs, bool has_limit, double lowest, double highest, bool turned,
                                 const ShortestPathResult<double>& result, ShortestPathCounters& counters,
                                 std::vector<Count>& words, const SettleRests& settle, const LoweredCosts* lowered,
                                 const std::vector<double>* numbers, double* unproven_sum) {
   const Vertex rows = costs.num_rows(), columns = costs.num_columns();
-  TierSolver solver(std::move(costs), lowest, highest, result, counters, numbers);
+  TierSolver solver(std::move(costs), has_limit, lowest, highest, result, counters, numbers);
   const TierOutcome outcome = lowered != nullptr ? solver.solve_lowered(*lowered) : solver.solve();
   if (unproven_sum != nullptr) *unproven_sum = solver.unproven_sum();
   if (outcome != TierOutcome::solved) return outcome;

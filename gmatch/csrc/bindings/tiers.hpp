@@ -12,7 +12,7 @@
 // solver) is called in between; if it returns false, all is open. `turned`: rows are the columns of the solver. `numbers`, if
 // given, are all numbers of the matrix. `unproven_sum`, if given, is written: see TierSolver.
 using SettleRests = std::function<bool(RestRows& rests, const TierSolver& solver)>;
-TierOutcome solve_rows_in_tiers(CopiedRows<double> costs, double lowest, double highest, bool turned,
+TierOutcome solve_rows_in_tiers(CopiedRows<double> costs, bool has_limit, double lowest, double highest, bool turned,
                                 const ShortestPathResult<double>& result, ShortestPathCounters& counters,
                                 std::vector<Count>& words, const SettleRests& settle, const LoweredCosts* lowered,
                                 const std::vector<double>* numbers, double* unproven_sum = nullptr);
@@ -23,8 +23,9 @@ TierOutcome solve_in_tiers(const DenseCosts<Stored>& costs, double lowest, doubl
                            std::vector<Count>& words, const SettleRests& settle, const LoweredCosts* lowered = nullptr,
                            const std::vector<double>* numbers = nullptr, double* unproven_sum = nullptr) {
   return with_rows_side_by_side(costs, 1, [&](const auto& side_by_side) {
-    return solve_rows_in_tiers(CopiedRows<double>(side_by_side), lowest, highest, turned, result, counters, words, settle,
-                               lowered, numbers, unproven_sum);
+    const bool has_limit = costs.limit < costs.infinite();
+    return solve_rows_in_tiers(CopiedRows<double>(side_by_side), has_limit, lowest, highest, turned, result, counters, words,
+                               settle, lowered, numbers, unproven_sum);
   });
 }
 

@@ -26,23 +26,25 @@
 #include "costs/magnitudes.hpp"
 #include "serial/dual_repair.hpp"
 #include "serial/exact/lowered_costs.hpp"
+#include "serial/exact/slack_search.hpp"
 #include "serial/exact/tier_rows.hpp"
 #include "serial/rows/rows.hpp"
 #include "serial/rows/short_vector.hpp"
 #include "serial/shortest_path.hpp"
 
-// Whether a solution stands as it is, was found anew in tiers, or must be found in another way.
-MIRRORED_ENUM(TierOutcome, stands, solved, open);
+// Whether a solution stands as it is, was found anew in tiers, was refined by its slacks, or must be found in another way.
+MIRRORED_ENUM(TierOutcome, stands, solved, refined, open);
 
 // Costs whose duals hide some of them, with a solution in which all rows have a pair.
 class TierSolver {
  public:
   // `numbers`, if given, are all numbers of the matrix. Each is listed as often as it stands there, or at least twice.
-  TierSolver(CopiedRows<double> costs, double lowest, double highest, const ShortestPathResult<double>& result,
+  TierSolver(CopiedRows<double> costs, bool has_limit, double lowest, double highest, const ShortestPathResult<double>& result,
              ShortestPathCounters& counters, const std::vector<double>* numbers = nullptr)
       : num_rows_(costs.num_rows()),
         num_columns_(costs.num_columns()),
         tiers_(&memory_),
+        has_limit_(has_limit),
         rows_(std::move(costs), tiers_),
         lowest_(lowest),
         highest_(highest),
@@ -65,12 +67,11 @@ class TierSolver {
       const Added added = add_tier();
       if (added == Added::NO_VALUE) {
         const double sum = sum_of_pairs();
-        if (!is_proven(sum)) {
-          if (tiers_.empty()) unproven_sum_ = sum;
-          return TierOutcome::open;
-        }
+        if (is_proven(sum)) break;
+        if (refine(sum)) return tiers_.empty() ? TierOutcome::refined : TierOutcome::solved;
+        if (tiers_.empty()) unproven_sum_ = sum;
+        return TierOutcome::open;
       }
-      if (added == Added::NO_VALUE) break;
       if (added == Added::NO_DUALS) return TierOutcome::open;
       if (!hides()) break;
     }
@@ -104,6 +105,8 @@ class TierSolver {
   static constexpr double EPSILON = std::numeric_limits<double>::epsilon(), ROUNDINGS = 64;
   // Three differences of numbers of a scale, each rounded by half a unit of twice the scale; a strict proof allows four.
   static constexpr double CONTRADICTS = 3 * EPSILON;
+  // What a proof may leave open of a sum, as in gmatch/assignment/exact.py.
+  static constexpr double LAST_DIGITS = 4 * EPSILON;
 
   // The largest dual of the present solution.
   void find_largest_dual() {
@@ -182,16 +185,18 @@ class TierSolver {
     for (const double rest : pair_rests_) sum += std::abs(rest) < least_for_not ? std::abs(rest) : 0;
     return sum;
   }
-  // In how many entries each of some magnitudes stands. They fall. Pairs that the tiers leave out count, too.
+  // In how many entries each of some magnitudes stands, up to the row in which the last of them has been found twice. They fall.
+  // Pairs that the tiers leave out count, too.
   std::vector<Count> times_found(const double* begin, const double* end) {
     std::vector<Count> found(end - begin);
-    for (Vertex row = 0; row < num_lines(); ++row) {
+    Count missing = end - begin;
+    for (Vertex row = 0; row < num_lines() && missing > 0; ++row) {
       const Line rests = line_of_all(row);
       for (Vertex j = 0; j < rests.length; ++j) {
         const double magnitude = std::abs(rests.entries[j]);
         if (!(magnitude >= end[-1] && magnitude <= begin[0])) continue;
         const double* const at = std::lower_bound(begin, end, magnitude, std::greater<>());
-        found[at - begin] += *at == magnitude;
+        if (*at == magnitude) missing -= ++found[at - begin] == 2;
       }
     }
     return found;
@@ -209,11 +214,20 @@ class TierSolver {
     return true;
   }
 
+  // Makes the solution the cheapest up to the last digits of the sum, by a search of its slacks. Not beside a limit: duals of
+  // rows that are out round more than small costs allow. And not with more added rows than rows: the slacks would take more than
+  // twice the memory of the costs.
+  bool refine(double sum) {
+    if (has_limit_ || num_columns_ / 2 > num_rows_) return false;
+    std::vector<bool> may(num_columns_);
+    for (Vertex j = 0; j < num_columns_; ++j) may[j] = may_stay_free(j);
+    return SlackSearch<RestRows>(rows_, may, result_, counters_).solve(LAST_DIGITS * sum);
+  }
+
   // Whether v prove the pairs the cheapest up to the last digits of the sum of what they cost: is_proven of
   // gmatch/assignment/exact.py, in numbers of twice the digits. The proof cannot fail unless a dual is more than the sum.
   bool is_proven(double sum) {
     if (largest_dual_ <= sum) return true;
-    constexpr double LAST_DIGITS = 4 * EPSILON;
     const double* v = result_.v;
     double gap = 0;
     for (Vertex row = 0; row < num_rows_; ++row) {
@@ -468,6 +482,7 @@ class TierSolver {
   const Vertex num_rows_, num_columns_;
   ShortMemory memory_;
   ShortVector<Tier> tiers_;
+  const bool has_limit_;
   RestRows rows_;
   double lowest_, highest_;  // of the last rests; if has_range_ is false, none is below the lowest
   bool has_range_ = true;
