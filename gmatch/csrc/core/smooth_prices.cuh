@@ -17,9 +17,8 @@ template <class Stored>
 struct SmoothPrices {
   using Dual = typename Core<Stored>::Dual;
 
-  // The width is 2^WIDTH spreads of a row. With 2^-4 a search of points in the plane has as many phases as without these prices,
-  // with 2^-5 half as many, and with 2^-6 a third: benchmarks/log/core_gpu.md, "Prices are smoothed where rows want the same
-  // columns".
+  // The width is 2^WIDTH spreads of a row. With 2^-4 a search of points in the plane has 12 phases, with 2^-5 10, with 2^-6 to
+  // 2^-8 5, and without these prices 13: benchmarks/log/core_gpu.md, "Prices are smoothed where rows want the same columns".
   static constexpr int WIDTH = -6;
   // Steps at most, in square roots of the number of rows. Points in the plane take 2.5 to 3.6, n = 4,000 to 20,000.
   static constexpr int MOST_STEPS = 8;
