@@ -373,8 +373,10 @@ STEPS_OF_SERIAL_CORE = re.compile(
 # The steps of the program that runs on a GPU and on several threads. Costs with more columns than rows may begin anew.
 STEPS_OF_PROGRAM = re.compile(
     "(price auction refine (search reprice )*search coarsen )?"
-    "(look )?price ?(auction refine ?)?(search reprice ?)*((search )?bound search_matrix)?"
+    "(look )?price ?((auction smooth price )?auction refine ?)?(search reprice ?)*((search )?bound search_matrix)?"
 )
+# Near rows want the same columns.
+SMOOTHED = "geometric", "allowed above a diagonal"
 
 
 def report_of_program(cost: np.ndarray, threads: int, start: AssignmentStart) -> list[int]:
@@ -436,6 +438,29 @@ def test_an_auction_begins_with_prices_of_columns_that_all_rows_want(lowest: int
     assert max(counts) < 1.5 * counts[0]
 
 
+def distances(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.sqrt(((x[:, None] - y) ** 2).sum(axis=-1))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+def test_prices_are_smoothed_where_near_rows_want_the_same_columns(dtype: type) -> None:
+    """The core is picked anew by smooth prices, and the search takes far fewer levels than from an auction alone."""
+    levels = []
+    for seed in (4, 6, 7):
+        cost = (1e6 * distances(*np.random.default_rng(seed).random((2, 1000, 2)))).astype(dtype)
+        report = report_of_program(cost, 1, AssignmentStart.REDUCE)
+        trace = cpu.steps_by_name(report[launch.REPORT_SIZE :])
+        assert " ".join(trace[:7]) == "look price auction smooth price auction refine"
+        levels.append(report[launch.REPORT.names.index("levels")])
+    assert sum(levels) < 1400  # from an auction alone 1,900
+
+
+def test_prices_that_lie_far_apart_are_not_smoothed() -> None:
+    """A region has far more rows than columns: a round with the first epsilon cuts off 1 row in 4."""
+    x, y = np.random.default_rng(0).random((2, 1000, 2))
+    assert "smooth" not in trace_of_program(distances(x, y + 0.5), 1, AssignmentStart.REDUCE)
+
+
 @pytest.mark.parametrize("name", TRACES)
 def test_traces_of_one_thread(name: str) -> None:
     cost = (FEW | MORE | ALL)[name]
@@ -443,6 +468,7 @@ def test_traces_of_one_thread(name: str) -> None:
     starts_from_diagonal = name in ("constant", "Machol-Wien")
     is_square = cost.shape[0] == cost.shape[1]
     start = ["look", "price"] if is_square else ["price"]
+    start += ["auction", "smooth", "price"] if name in SMOOTHED else []
     start += [] if starts_from_diagonal else ["auction", "refine"]
     assert trace_of_program(cost, 1, AssignmentStart.REDUCE) == [*start, "search", "reprice"]
 
@@ -481,6 +507,7 @@ def test_the_plan_of_one_device() -> None:
     assert next_step("look") == "price"
     assert (next_step("price", is_fresh=1), next_step("price")) == ("auction", "search")
     assert (next_step("auction"), next_step("refine")) == ("refine", "search")
+    assert (next_step("auction", is_misled=1), next_step("smooth", is_smooth=1)) == ("smooth", "price")
     assert next_step("search", is_new=1, is_matched=1, searches=1) == "reprice"
     assert next_step("search", is_new=1, searches=1) == "bound"
     assert (next_step("search", is_new=1, is_given_up=1), next_step("coarsen")) == ("coarsen", "price")
@@ -537,7 +564,7 @@ def test_a_trace_of_two_problems_has_both() -> None:
     for threads in (1, 2):
         method = gmatch.Core()
         trace = gmatch.lap(cost, method=method, threads=threads, infeasible="partial", certify=True).stats["trace"]
-        assert trace.count("price") == 2
+        assert trace.count("price") - trace.count("smooth") == 2
 
 
 def test_a_matrix_without_an_assignment_is_searched_whole_on_gpu_and_cpu(device: str) -> None:

@@ -20,6 +20,8 @@ struct CoreFacts {
   CoreStep last;     // the step that was taken; `sample` before the first
   bool is_fresh;     // no pairs are given, nor found by a look: an auction may pair rows before the first search
   bool is_matched;   // the last search matched all rows
+  bool is_misled;    // the last auction stopped early, since near rows want the same columns
+  bool is_smooth;    // prices were smoothed: the next auction is held to its end
   bool is_given_up;  // the rest of the last search would take long
   bool is_new;       // the core has gained entries since the search before
   int searches, widenings;
@@ -28,7 +30,8 @@ struct CoreFacts {
   Count free;        // rows that the last search left free
   Count found;       // what the last widening or repricing found
 
-  FIELDS(CoreFacts, last, is_fresh, is_matched, is_given_up, is_new, searches, widenings, pricings, rows, columns, free, found)
+  FIELDS(CoreFacts, last, is_fresh, is_matched, is_misled, is_smooth, is_given_up, is_new, searches, widenings, pricings, rows,
+         columns, free, found)
 };
 
 struct CoreLimits {
@@ -57,7 +60,8 @@ DEVICE CoreStep next_step(const CoreFacts& facts, const CoreLimits& limits) {
     case CoreStep::sample: return facts.is_fresh && facts.rows == facts.columns ? CoreStep::look : CoreStep::price;
     case CoreStep::look: return CoreStep::price;
     case CoreStep::price: return facts.is_fresh ? CoreStep::auction : search;
-    case CoreStep::auction: return CoreStep::refine;
+    case CoreStep::auction: return facts.is_misled ? CoreStep::smooth : CoreStep::refine;
+    case CoreStep::smooth: return CoreStep::price;
     case CoreStep::refine:
     case CoreStep::price_again: return search;
     case CoreStep::search:
@@ -83,6 +87,7 @@ DEVICE constexpr CoreLaunch launch_of(CoreStep step) {
     case CoreStep::look:
     case CoreStep::price:
     case CoreStep::auction:
+    case CoreStep::smooth:
     case CoreStep::refine: return CoreLaunch::start;
     case CoreStep::search:
     case CoreStep::coarsen:

@@ -7,6 +7,8 @@
 //   price          one pass over the matrix picks a sparse core, the best of every row
 //   auction        pairs most rows of the core, and leaves duals that make these pairs tight, or nearly. A row reads the matrix
 //                  again before its bid is worse than a pair that the core left out
+//   smooth         if near rows want the same columns, the auction stops early, all prices are mended at once, and the core is
+//                  picked anew by these prices. Another auction begins with them
 //   refine         makes these pairs tight
 //   search         matches the other rows of the core, exactly. A row reads the matrix again before paths become longer than a
 //                  path by a pair that the core left out
@@ -24,6 +26,7 @@
 #include "core/core.cuh"
 #include "core/diagonal.cuh"
 #include "core/plan.cuh"
+#include "core/smooth_prices.cuh"
 
 // Epsilons of an auction in the core. With a last epsilon of 2^-15 spreads, 100 pairs of 20,000 are not the best ones, and the
 // search mends them. Two more rounds cost less. If sums would lose the last epsilon, the auction ends earlier: Auction::finest.
@@ -32,7 +35,7 @@ constexpr int FIRST_EPSILON = -1, LAST_EPSILON = -19;
 // the search with 16, and 92 with 4.
 constexpr Vertex LONGER_CHAINS = 16;
 // The start, then for each pass a search, and then the dense search.
-static_assert(4 + 2 * MOST_REPRICINGS + 2 <= CoreTrace::ROOM);
+static_assert(7 + 2 * MOST_REPRICINGS + 2 <= CoreTrace::ROOM);
 
 // What the program reports. The task knows only the first member, so that the trace takes no register from the steps.
 struct CoreReport {
@@ -82,18 +85,32 @@ DEVICE_APART Team price_core(Team team, Core<Stored> core, AssignmentTask<Dual> 
   return team;
 }
 
-// Leaves row_match and v.
+// Leaves row_match and v. An auction that may stop early leaves whether it was held to its end.
 template <class Team, class Stored, class Dual>
-DEVICE_APART Team hold_auction(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace) {
+DEVICE_APART Team hold_auction(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace,
+                               bool may_stop, bool& was_held) {
   Count now = team.nanoseconds();
   auto auction = auction_of(core, task, spread);
+  auction.may_stop = may_stop;
   auction.carve(workspace);
-  auction.run(team, LONGER_CHAINS);
+  was_held = auction.run(team, LONGER_CHAINS);
   if (team.rank() == 0) {
-    task.report->bids = *auction.num_bids;
-    task.report->rows_read = *auction.num_read;
+    task.report->bids += *auction.num_bids;
+    task.report->rows_read += *auction.num_read;
     task.report->start_ns += lap(team, now);
   }
+  return team;
+}
+
+// Leaves v.
+template <class Team, class Stored, class Dual>
+DEVICE_APART Team smooth_prices(Team team, Core<Stored> core, AssignmentTask<Dual> task, Workspace workspace) {
+  Count now = team.nanoseconds();
+  core.build(team, task.v);
+  SmoothPrices<Stored> prices{core, task.v};
+  prices.carve(workspace);
+  prices.run(team);
+  if (team.rank() == 0) task.report->start_ns += lap(team, now);
   return team;
 }
 
@@ -207,7 +224,15 @@ class AssignmentByCore {
         if (found == Look::pairs) task_.start = AssignmentStart::given;
       }
       if (step == CoreStep::price) team = price_core(team, core_, task_);
-      if (step == CoreStep::auction) team = hold_auction(team, core_, task_, spread_, workspace_);
+      if (step == CoreStep::auction) {
+        bool was_held;
+        team = hold_auction(team, core_, task_, spread_, workspace_, !facts.is_smooth, was_held);
+        facts.is_misled = !was_held;
+      }
+      if (step == CoreStep::smooth) {
+        team = smooth_prices(team, core_, task_, workspace_);
+        facts.is_smooth = task_.has_duals = true;
+      }
       if (step == CoreStep::refine) team = refine_core(team, core_, task_);
     }
     if constexpr (takes(LAUNCH, CoreStep::search)) {
@@ -259,7 +284,11 @@ DEVICE Count core_workspace_size(const DenseCosts<Stored>& costs, Count team_col
   Workspace for_prices(nullptr);
   ColumnMinima<Stored> minima(costs, 0);
   minima.carve(for_prices);
+  Workspace for_smooth(nullptr);
+  SmoothPrices<Stored> smooth{core};
+  smooth.carve(for_smooth);
   Count most = for_auction.used();
+  most = for_smooth.used() > most ? for_smooth.used() : most;
   most = for_look.used() > most ? for_look.used() : most;
   most = for_prices.used() > most ? for_prices.used() : most;
   const Count for_core = search_workspace_size(core);
