@@ -253,7 +253,10 @@ class AssignmentByCore {
       if (step == CoreStep::bound) team = bound_duals(team, core_, from_duals_, is_square ? 2 * spread_ : spread_);
     }
     if constexpr (takes(LAUNCH, CoreStep::search_matrix)) {
-      if (step == CoreStep::search_matrix) team = search_matrix(team, core_, from_duals_);
+      if (step == CoreStep::search_matrix) {
+        from_duals_.most_levels = 0;  // no other search follows
+        team = search_matrix(team, core_, from_duals_);
+      }
     }
   }
 
