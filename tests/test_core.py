@@ -455,6 +455,15 @@ def test_prices_are_smoothed_where_near_rows_want_the_same_columns(dtype: type) 
     assert sum(levels) < 1400  # from an auction alone 1,900
 
 
+def test_smooth_prices_are_equal_in_other_units() -> None:
+    """Floats of 32 bits hold neither costs in the second unit, nor 1 / a width of their prices."""
+    cost = distances(*np.random.default_rng(6).random((2, 1000, 2)))
+    one, other = (report_of_program(unit * cost, 1, AssignmentStart.REDUCE) for unit in (1, 2.0**170))
+    assert "smooth" in cpu.steps_by_name(one[launch.REPORT_SIZE :])
+    for name in ("bids", "levels"):
+        assert one[launch.REPORT.names.index(name)] == other[launch.REPORT.names.index(name)]
+
+
 def test_prices_that_lie_far_apart_are_not_smoothed() -> None:
     """A region has far more rows than columns: a round with the first epsilon cuts off 1 row in 4."""
     x, y = np.random.default_rng(0).random((2, 1000, 2))

@@ -25,6 +25,7 @@ struct SmoothPrices {
   // Shares are whole numbers, since threads add them up. A row has ONE, and its weights add up to less than 2^31.
   static constexpr Count ONE = Count{1} << 40;
   static constexpr int MOST_WEIGHT = 1 << 22;
+  static constexpr double LEAST_WIDTH = 0x1p-1022;  // the least normal number
 
   Core<Stored> core;
   Dual* v;         // [num_columns]
@@ -46,7 +47,7 @@ struct SmoothPrices {
   template <class Team>
   DEVICE void run(Team& team) const {
     const double width = ldexp(core.totals->spreads.typical(), WIDTH);
-    if (width == 0) return;  // no row has entries that differ
+    if (!(width >= LEAST_WIDTH)) return;  // no row has entries that differ, or by so little that 1 / width may be infinite
     begin(team);
     const int most_steps = static_cast<int>(MOST_STEPS * sqrt(static_cast<double>(core.num_rows)));
     NOT_UNROLLED
@@ -79,7 +80,7 @@ struct SmoothPrices {
   DEVICE void share_rows_out(const Team& team, double width) const {
     constexpr Vertex MINE = (Core<Stored>::ROOM + Team::LANES - 1) / Team::LANES;
     constexpr double NOT_WANTED = 1e300;
-    const float per_width = static_cast<float>(1 / width);
+    const double per_width = 1 / width;  // a float may be 0 or infinite
     team.each_group(core.num_rows, [&](Count row) {
       const Count begin = core.begin(static_cast<Vertex>(row));
       const Vertex size = core.sizes[row];
@@ -97,7 +98,7 @@ struct SmoothPrices {
       // An entry has a weight of at least 1, so that a column that is far too expensive gets cheaper.
       int weight[MINE], of_lane = 0;
       for (Vertex k = 0; k < MINE; ++k) {
-        const float worse = static_cast<float>(reduced[k] - least) * per_width;
+        const float worse = static_cast<float>((reduced[k] - least) * per_width);
         weight[k] = reduced[k] == NOT_WANTED ? 0 : 1 + static_cast<int>(expf(-worse) * MOST_WEIGHT);
         of_lane += weight[k];
       }
