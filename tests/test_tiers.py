@@ -536,7 +536,7 @@ def test_few_pairs_are_refined(by_turns: bool, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(exact, "solve_in_turns", noted)
     monkeypatch.setattr(exact, "_as_integers", noted_in_integers)
     for seed in range(4):
-        cost = sp.csr_array(np.random.default_rng(seed).random((300, 300)) ** 40)  # slacks of a matrix would be searched
+        cost = sp.csr_array(np.random.default_rng(seed).random((300, 300)) ** 40)  # a matrix would be refined
         gmatch.verify(cost, gmatch.lap(cost, method="jv", certify=True), strict=True)
     assert in_floats and max(in_floats) < 5 * 300
     assert in_integers == ([] if by_turns else in_floats)
