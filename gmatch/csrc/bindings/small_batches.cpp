@@ -36,7 +36,7 @@ class BatchMemory {
     return x.length(1) == y.length(1) && std::min(x.length(0), y.length(0)) >= 8 * x.length(1);
   }
 
-  // Whether there is a problem, and all problems are small. A problem without rows or columns is small, too.
+  // Whether there is a problem, and all problems are small. A problem without rows or columns may be small, too.
   bool is_small() const {
     for (const ArrayMemory& memory : memories_) {
       if (memory.num_dimensions() != (is_list_ ? 2 : 3) || !memory.lies_on_entries()) return false;

@@ -4,7 +4,7 @@
 //   auction                   duals that are nearly best, where all columns are matched in the end and costs have few ties
 //   column reduction          else v is the minimum of each column, and the row it is in takes the column if it has none
 //   reduction transfer        a row lowers v of its column, as far as its second best column allows
-//   augmenting row reduction  free rows bid for their best column, and turn out the row that has it
+//   augmenting row reduction  free rows bid for their best column, and take it from the row that has it
 //   tight paths               augmenting paths of pairs without slack, depth first, a whole phase at a time
 //   augmentation              shortest augmenting paths (Dijkstra), from all free rows at once while there are many
 //
