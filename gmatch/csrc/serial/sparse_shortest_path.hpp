@@ -107,7 +107,7 @@ class SparseShortestPathSolver {
  private:
   static constexpr Count NO_EDGE = -1;
   // Another sweep of the augmenting row reduction follows as long as a sweep matches more than 1 free row in FEW. For phases of
-  // searches along tight paths this holds, too. One thread searches: a sweep of k threads need match only 1 free row in k * FEW.
+  // searches along tight paths this holds, too. One thread searches: a sweep of k threads need match only more than 1 in k * FEW.
   // With FEW = 6 or 16 near points take longer on 1 to 4 threads: benchmarks/log/sparse.md, "Threads share sweeps".
   static constexpr std::size_t FEW = 3;
   // Bids of a sweep for each row: floats can bid for ever, by less and less. 1 to 16 are as fast: "Thresholds measured again".
