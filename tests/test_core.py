@@ -306,7 +306,7 @@ def test_threads_bid_at_once(name: str, threads: int) -> None:
 
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
 def test_threads_reduce_columns(dtype: str) -> None:
-    """Costs of few values are searched in the matrix. Threads find the minima of columns, and who has them first."""
+    """Costs of few values are searched in the matrix. Threads find minima of columns, and their first rows."""
     cost = np.random.default_rng(0).integers(0, 5, (2501, 2501)).astype(dtype)
     alone, *shared = (gmatch.lap(cost, threads=threads, certify=True) for threads in (1, 2, 3))
     for found in shared:
