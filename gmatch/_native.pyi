@@ -201,7 +201,7 @@ class RankedIntegers:
     def __init__(self, offsets: Any, columns: Any, slacks: Any, leave: Any, row_match: Any, threads: int) -> None: ...
 
 class RankedFloats:
-    """The same, of costs in float64."""
+    """The cheapest assignments in order, of costs in float64: see csrc/serial/ranked_assignments.hpp."""
 
     def __init__(self, offsets: Any, columns: Any, slacks: Any, leave: Any, row_match: Any, threads: int) -> None: ...
 

@@ -157,7 +157,7 @@ def is_frame(given: Any) -> bool:
 
 
 def has_labels(given: Any) -> bool:
-    """Whether `labels_of` tells the labels of its rows and columns."""
+    """Whether it is a DataFrame or a DataArray, whose rows and columns may have labels: see `labels_of`."""
     return library_of(given) == "xarray" or is_frame(given)
 
 

@@ -465,7 +465,7 @@ class Assignment(_Pairs):
         ``"reduce"``, ``"bids"`` and ``"regret"``. ``start_size`` counts the pairs that the search started from,
         ``phases`` and ``levels`` its searches and their steps, ``dual_steps`` the changes of duals between them,
         ``rows_scanned`` and ``edges_inspected`` the rows and entries that were read. ``levels_per_phase`` and
-        ``augmentations_per_phase`` are lists; if sparse costs were doubled, they count both halves. `Core`
+        ``augmentations_per_phase`` are lists; if costs were doubled, they count both halves. `Core`
         adds ``repricings``, its passes over the matrix, and ``trace``, its steps by name; if one thread of a host
         searches also ``gave_up``, whether `JV` took over; else ``bids``, ``rows_read`` (rows that bidders read again in
         the matrix) and ``dense_searches`` (1 if the matrix itself was searched). Cores of ranks and windows have a
@@ -761,7 +761,7 @@ class AssignmentBatch(_Later, Sequence[Assignment]):
         return len(self.shapes) if later is None else len(later[2][0])
 
     def _items(self) -> Iterator[Assignment]:
-        """The assignments to iterate over, unless csrc/bindings/small_batches.cpp makes them."""
+        """The assignments to iterate over. csrc/bindings/small_batches.cpp makes them while the batch is new."""
         later = self._later  # a tuple that is made when it is asked for
         return map(self._item, range(len(self))) if later is None else iter(later[2][0])
 

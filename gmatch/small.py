@@ -100,7 +100,7 @@ def _stats(counters: Any, reason: str) -> dict[str, Any]:
 
 
 def _field_in_batch(name: str, cells: Any, line: int | tuple[int, Any], *, reason: str, deterministic: bool) -> Any:
-    """A field of one problem's Assignment, from the cells of its batch, and the problem's line."""
+    """A field of one problem's Assignment, from the cells of its batch and the problem's line: see `Items`."""
     begin, last = line if isinstance(line, tuple) else (line, None)
     tiers = last if type(last) is bytes else None
     return _field(name, memoryview(cells)[WORD * begin :], tiers, reason=reason, deterministic=deterministic)
@@ -198,7 +198,7 @@ def small_first(lap: Callable[..., Any]) -> Callable[..., Any]:
         if plain is not cost or plain_options is not options:
             found = lap_small_first(plain, **plain_options)
             return found if kind in OF_NO_LIBRARY else _with_labels_of(cost, found)
-        if kind in SEQUENCES and cost and type(cost[0]) is ndarray:  # no small ones, or perhaps no batch
+        if kind in SEQUENCES and cost and type(cost[0]) is ndarray:  # not small matrices, or two clouds of points
             if kind is Matrices or not look_like_points(cost):
                 return lap(cost, **options)
             warn_of_points(cost, 3)
@@ -230,7 +230,10 @@ PADDING = frozenset(("sizes", "mask"))
 def _padded_first(
     cost: Any, solve: Callable[..., Any], *, sizes: Any = None, mask: Any = None, **options: Any
 ) -> AssignmentBatch | None:
-    """The answer for an array whose padding comes last, from the matrices in it; None: the long way."""
+    """The answer for a padded array, from the matrices in it. None if it needs the long way.
+
+    The short way needs padding that comes last in each matrix.
+    """
     is_padded = cost.ndim == 3 and len(cost) > 0 and (sizes is None) != (mask is None)
     if not is_padded or not _may_be_small(cost[0]) or _solver_for(options, SMALL_SOLVERS) is None:
         return None
@@ -314,21 +317,21 @@ def _plain_costs(cost: Any, kind: type, options: dict[str, Any]) -> Any:
 
 
 def _array_of_class(cost: Any) -> Any:
-    """The plain array in an array of a class; None if it is masked, or stands for an array of a GPU."""
+    """The plain array in an array of a class. None if an entry is masked, or if the array lies on a GPU."""
     if device_of(cost) == "gpu" or hasattr(cost, "mask") and np.ma.is_masked(cost):
         return None
     return cost.view(ndarray)
 
 
 def _gives_array(cost: Any, kind: Any) -> bool:
-    """Whether NumPy reads it as an array on the host, and the result has arrays of NumPy."""
+    """Whether NumPy reads the costs as an array on the host, and their result has arrays of NumPy."""
     if not (hasattr(kind, "__array__") or hasattr(kind, "__dlpack__") or kind is memoryview):
         return False
     return device_of(cost) == "cpu" and not hasattr(kind, "__cuda_array_interface__") and not gives_back(cost)
 
 
 def _may_be_small(cost: Any) -> bool:
-    """Whether it is a small matrix, or an object without a shape, whose shape is known when its numbers are read."""
+    """Whether the costs are a small matrix, or have no shape. Their shape is then known when their numbers are read."""
     shape = getattr(cost, "shape", None)
     if type(shape) is not tuple:
         return True
@@ -336,7 +339,7 @@ def _may_be_small(cost: Any) -> bool:
 
 
 def _array_in(cost: Any) -> Any:
-    """The array that an object gives; None if it gives none, which the long way explains."""
+    """The array that an object gives. None if it gives none: the long way then says why."""
     try:
         return as_dense_array(cost)
     except GmatchError:

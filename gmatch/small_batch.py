@@ -40,7 +40,7 @@ def counters_in(cells: Any) -> Any:
 
 
 def limit_in(counters: Any) -> int | float | None:
-    """The limit of a call by its counters."""
+    """The limit of a call, from its counters."""
     kind = chr(counters[TYPE_OF_LIMIT])
     return None if kind == "\0" else counters.view(kind)[LIMIT].item()
 
@@ -48,11 +48,11 @@ def limit_in(counters: Any) -> int | float | None:
 class Items:
     """The assignments of a batch, made when they are asked for; their arrays are views.
 
-    A problem has a line: the word where its cells begin. If it has duals in tiers or a cover, its line is a tuple of
-    that word and of these.
+    Each problem has a line: the number of the word where its cells begin. If the problem has duals in tiers or a cover,
+    its line is a tuple of that number and the duals or the cover.
     """
 
-    # The rows and columns of the arrays of the batch, if they have more than any problem.
+    # The rows and columns of each problem of a padded array; (0, 0) if the batch has no padding.
     outer: tuple[int, int] = (0, 0)
 
     def __init__(self, memory: Any, lines: list[Any], kind: Any, make_field: Callable[..., Any], threads: int) -> None:

@@ -35,8 +35,9 @@ PLAIN_OF_BATCH = "maximize", "cost_limit", "forbid_nan", "places"
 # Fields of each problem of a batch that are False by default.
 PLAIN_OF_EACH = "maximize", "forbid_nan"
 NOTHING: dict[int, Any] = {}
-# Functions by which the short way makes results of tensors on the host, and a type that NumPy lacks: see solve_tensor
-# of csrc/bindings/small.cpp. It is empty until the first tensor comes, since gmatch does not import torch.
+# For each type of tensor: two functions by which the short way makes results of tensors on the host, and a type that
+# NumPy lacks. See solve_tensor of csrc/bindings/small.cpp. The dictionary is empty until the first tensor comes, since
+# gmatch does not import torch.
 LIBRARIES: dict[type, tuple[Any, Any, Any]] = {}
 
 

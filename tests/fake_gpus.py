@@ -183,9 +183,8 @@ class FakePoints:
 
     def __init__(self, x, y, metric, p):
         of_ones = gmatch.PointCosts(np.ones_like(x), np.ones_like(y), metric=metric, p=p)
-        self._costs = of_ones.with_points(
-            x, y
-        )  # of "cosine" points have the length 1 already, and centroids any length
+        # Points of "cosine" have the length 1 already, and centroids have any length.
+        self._costs = of_ones.with_points(x, y)
 
     def costs(self, rows):
         numbers = np.arange(self._costs.shape[0])[rows]

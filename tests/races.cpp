@@ -542,8 +542,8 @@ static void check_sparse_assignment(std::mt19937& random, Vertex rows, Vertex co
   }
 }
 
-// There are enough rows for 3 threads that bid at the same time. One thread holds another auction, and none if columns may stay
-// free.
+// There are enough rows for 3 threads that bid at the same time. One thread holds another auction. If columns may stay free, no
+// auction is held.
 static void check_sparse_bids(std::mt19937& random, Vertex columns, int largest) {
   constexpr Vertex ROWS = 1500;
   const SparseMatrix matrix = random_sparse(random, ROWS, columns, largest, 200);

@@ -306,7 +306,7 @@ def test_threads_bid_at_once(name: str, threads: int) -> None:
 
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
 def test_threads_reduce_columns(dtype: str) -> None:
-    """Costs of few values are searched in the matrix. Threads find the minima of columns, and who has them first."""
+    """Costs of few values are searched in the matrix. Threads find minima of columns, and their first rows."""
     cost = np.random.default_rng(0).integers(0, 5, (2501, 2501)).astype(dtype)
     alone, *shared = (gmatch.lap(cost, threads=threads, certify=True) for threads in (1, 2, 3))
     for found in shared:
@@ -503,7 +503,7 @@ def test_traces_of_many_threads_and_of_the_gpu(name: str, device: str) -> None:
 
 @pytest.mark.parametrize("shape", [(30, 30), (30, 40), (30, 80)])
 def test_the_last_search_of_the_matrix_is_not_given_up(shape: tuple[int, int], device: str) -> None:
-    """Roundings of costs of many magnitudes leave rows to the matrix, whose search takes more levels than a core may."""
+    """Costs of many magnitudes round, and leave rows to the matrix. Its search takes more levels than a core may."""
     signs = np.resize([-1, 1], shape[1])
     cost = 10.0 ** np.random.default_rng(0).uniform(-300, 300, shape) * signs
     threads = 2 if device == "cpu" else None

@@ -228,7 +228,7 @@ def whole_numbers(most: int, rng: np.random.Generator, rows: Any, columns: Any) 
 
 @pytest.mark.parametrize("dtype", ["int32", "float32", "float64"])
 def test_threads_share_sweeps(dtype: str) -> None:
-    """Columns may stay free, so that no auction is held. There are enough rows for 2 to 8 threads."""
+    """Columns may stay free, so no auction is held. There are enough rows for 2 to 8 threads."""
     for n, most, more in ((1200, 3, 10), (1500, 1000, 100), (3000, 10**6, 10), (3000, 1000, 0)):
         values = partial(whole_numbers, most)
         matrix, others = (planted(n, 6, values, seed).astype(dtype) for seed in (0, 1))
@@ -243,7 +243,7 @@ def test_threads_share_sweeps(dtype: str) -> None:
 
 @pytest.mark.parametrize("threads", [1, 4])
 def test_a_column_without_pairs_ends_the_search(threads: int) -> None:
-    """Not all rows of a square problem can be matched, so that no search is needed to say so."""
+    """Not all rows of the square problem can be matched. No search is needed to know that."""
     matrix = planted(2000, 6, lambda rng, rows, columns: rng.random(len(rows)))[:, 1:]
     costs = SparseCosts(sp.hstack([matrix, sp.csr_array((2000, 1))]).tocsr())
     vectors = cpu.assign_sparse(costs, SparseJV(), Start(AssignmentStart.REDUCE), threads)

@@ -536,14 +536,14 @@ def test_few_pairs_are_refined(by_turns: bool, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(exact, "solve_in_turns", noted)
     monkeypatch.setattr(exact, "_as_integers", noted_in_integers)
     for seed in range(4):
-        cost = sp.csr_array(np.random.default_rng(seed).random((300, 300)) ** 40)  # not a matrix
+        cost = sp.csr_array(np.random.default_rng(seed).random((300, 300)) ** 40)  # a matrix would be refined
         gmatch.verify(cost, gmatch.lap(cost, method="jv", certify=True), strict=True)
     assert in_floats and max(in_floats) < 5 * 300
     assert in_integers == ([] if by_turns else in_floats)
 
 
 def test_a_search_of_slacks_proves_what_rounded_duals_hide() -> None:
-    """It agrees with integers, from pairs and duals that are off by far more than costs differ."""
+    """The answer is that of integers, from pairs and duals that are off by far more than costs differ."""
     rng, refined = np.random.default_rng(17), 0
     for _ in range(300):
         n = int(rng.integers(2, 40))
@@ -559,8 +559,8 @@ def test_a_search_of_slacks_proves_what_rounded_duals_hide() -> None:
             assert (vectors.col_match[vectors.row_match] == np.arange(n)).all()
             least = whole[linear_sum_assignment(np.where(forbidden, np.inf, whole))].sum()
             assert not forbidden[rows, vectors.row_match].any() and whole[rows, vectors.row_match].sum() == least
-            assert (cost - vectors.u[:, None] - vectors.v).min() > -(2.0**-50)  # digits of duals of 1
-        # Duals of duals that are off by 1e5 round by more than a proof allows.
+            assert (cost - vectors.u[:, None] - vectors.v).min() > -(2.0**-50)  # the last digits of duals of about 1
+        # If duals are off by 1e5, the duals of their slacks round by more than a proof allows.
         vectors = Vectors(*mates, 1e5 * rng.random(n), -1e5 * rng.random(n))
         assert cpu.assign_in_tiers(DenseCosts(cost), vectors)[0] != "refined"
     assert refined > 200

@@ -225,7 +225,7 @@ def test_forbidden_pairs_among_many_ties_are_no_cause_for_warnings(device: str) 
 
 
 def settled(cost: np.ndarray, row_match: Any, u: Any, v: Any) -> list[int]:
-    """The same pairs on one thread and on three."""
+    """The pairs, which must be equal on one thread and on three."""
     costs = gmatch.DenseCosts(cost)
     found = []
     for threads in (1, 3):

@@ -252,7 +252,8 @@ def lap(
     Dense costs take O(pairs**2 * max(rows, columns)) work at worst, and O(rows + columns) memory beside the costs.
     `JV` may copy integer costs to up to 16 MB. On the CPU, costs are copied once if entries of a row of the smaller
     side do not lie side by side, as in a tall matrix in C order. An infeasible problem needs its allowed pairs as a
-    graph too: up to 8 bytes for each, and for ``"partial"`` a copy of the costs.
+    graph too: up to 8 bytes for each, and for ``"partial"`` a copy of the costs. If rounded duals of dense costs prove
+    nothing on the CPU, their slacks may take 8 * max(rows, columns)**2 bytes.
 
     Sparse costs take O(pairs * (entries + columns * log(columns))) work at worst, mostly far less. On the CPU
     ``"auto"`` solves them as dense costs where that is faster, which ``stats["reason"]`` says: square problems of at

@@ -98,9 +98,8 @@ def _solved_on_host(costs: DenseCosts, plan: Plan) -> Solved | None:
 def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[Solved | None, float | None]:
     """What `mended` returns, for dense costs on the host, by the duals of the solution; None if these are of no use.
 
-    The solution stands, or is replaced by one in tiers, or by one that a search of its slacks has refined.
-
-    Also returns what the unproven pairs cost in sum, if the duals are of no use because there are no tiers.
+    The solution stands, or a solution in tiers replaces it, or a solution that a search of its slacks has refined. Also
+    returns what the unproven pairs cost in sum, if the duals are of no use because there are no tiers.
     """
     copies, rests = Vectors._make(vector.copy() for vector in solution.vectors), _room_for_rests(costs, plan)
     outcome, unproven_sum, exact, counters = cpu.assign_in_tiers(costs, copies, rests)
@@ -116,9 +115,9 @@ def _mended_on_host(costs: DenseCosts, solution: Solution, plan: Plan) -> tuple[
 def solve_few_pairs(costs: Costs, plan: Plan, after: Solution | None = None) -> Solved | None:
     """The cheapest assignment of costs on a GPU, nearly all of which are a number that stands for "not".
 
-    Few pairs cost less. The host solves their sparse problem, without the number. It does so only if the number must be
-    used: if a row has no cheaper pair, or if the duals of a solution by other means hide costs. That solution is
-    `after`. Returns None for other costs.
+    At most 1 pair in FEW costs less. The host solves the sparse problem of these pairs. It solves the problem only if
+    the number must be used: a row has no cheaper pair, or the duals of a solution by a program of the GPU hide costs.
+    That solution is `after`. Returns None for other costs.
     """
     if not isinstance(costs, DenseCosts) or plan.deterministic or not _may_have_not(costs):
         return None

@@ -54,9 +54,10 @@ def assign_in_time(
 ) -> Assigned:
     """Walks the plan of csrc/core/plan.cuh. If it ends with the step `coarsen`, walks it again, from coarse duals.
 
-    A matrix with more columns than rows is made square in place of that.
+    If a matrix has more columns than rows, the second walk is for a square problem: see `assign_squared_in_time`.
 
     `run` walks it once, for costs, a start and the most levels that the rest of a search may have. 0 means any number.
+    `halve` makes a solution of the matrix from a solution of the doubled problem.
     """
     rows, columns = costs.array.shape
     if rows < columns and start.v is None and start.row_match is None:

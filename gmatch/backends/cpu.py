@@ -48,8 +48,9 @@ MATCHED_PER_THREAD, FEWEST_THREADS, MANY_ENTRIES = 1 << 18, 4, 1 << 25
 # Entries of a batch for each thread; csrc/bindings/small_batches.cpp has the number for small problems. See
 # benchmarks/log/small_calls.md, "Batches in one call of the extension". Other numbers were not measured.
 BATCH_ENTRIES_PER_THREAD = 1 << 16
-# The same of sparse costs: benchmarks/log/sparse.md, "Threads share sweeps". Two threads take 1.2 times as long as one
-# for 2^17 entries, and 0.87 times for 2^20.
+# Sparse costs get one thread for each BID_FOR_PER_THREAD entries. They get one thread if these are fewer than
+# FEWEST_THREADS: two take 1.2 times as long as one for 2^17 entries. From MANY_BID_FOR entries on they get two or
+# three, too: two take 0.87 times as long for 2^20 entries (benchmarks/log/sparse.md, "Threads share sweeps").
 BID_FOR_PER_THREAD, MANY_BID_FOR = 1 << 15, 1 << 20
 CORE_STEPS = tuple(numbers_of("CoreStep"))
 TIER_OUTCOMES = tuple(numbers_of("TierOutcome"))
@@ -63,7 +64,10 @@ def reading_threads(threads: int | None, costs: int) -> int:
 def threads_of_graph(
     threads: int | None, entries: int, per_thread: int = MATCHED_PER_THREAD, many: int = MANY_ENTRIES
 ) -> int:
-    """The threads of a search in a graph, or in sparse costs."""
+    """The threads of a search in a graph or in sparse costs: one for each `per_thread` entries.
+
+    If `threads` is None, fewer than `many` entries that would get fewer than FEWEST_THREADS get one thread.
+    """
     most = thread_count(threads, entries // per_thread)
     return most if threads is not None or most >= FEWEST_THREADS or entries >= many else 1
 
@@ -165,12 +169,12 @@ def assign_in_tiers(
 ) -> tuple[str, float | None, ExactDuals | None, dict[str, Any]]:
     """Solves costs in tiers, if the duals of a solution hide some costs: see csrc/serial/exact/tiers.hpp.
 
-    The vectors of the solution are changed. Returns the outcome: the solution stands, was solved anew, or is open. The
-    vectors mean nothing if it is open. Then comes what the pairs cost in sum, without numbers that stand for "not". It
-    is None unless the solution is open because the costs have no tiers and the duals prove nothing. Also returns the
-    duals in tiers if it was solved anew, and counters by name. `rests`, if given, becomes the rests of the costs of
-    pairs that the solution might use. Without a solution, one is found with a smaller number in the place of the
-    largest, and the vectors are only written.
+    The vectors of the solution are changed. Returns the outcome: the solution stands, was solved anew in tiers, was
+    refined by a search of its slacks, or is open. The vectors mean nothing if it is open. Then comes what the pairs
+    cost in sum, without numbers that stand for "not". It is None unless the solution is open because the costs have no
+    tiers and the duals prove nothing. Also returns the duals in tiers if it was solved anew, and counters by name.
+    `rests`, if given, becomes the rests of the costs of pairs that the solution might use. Without a solution, one is
+    found with a smaller number in the place of the largest, and the vectors are only written.
     """
     few_pairs = costs.few_pairs if costs.limit is None else None
     if few_pairs is not None and rests is None:

@@ -13,11 +13,12 @@ Both halves are matched at the least cost, with the same columns free. A dual of
 duals: of the row or column itself, and of its copy.
 
 Sparse costs are doubled as sparse costs. A matrix is doubled where it lies: see csrc/core/core.cuh. There a column and
-its own copy cost as much as an entry 0, which a limit below 0 cuts off.
+its own copy have an entry 0. If the limit is below 0, it cuts this entry off, too: they then cost the limit.
 
-A matrix with only a few more columns than rows is padded with rows of zeros in place of that. All rows of zeros want
-the column of the highest dual, so most of these rows end in a phase of their own. But the problem is half as large. If
-few columns have their own copies, a phase of the doubled problem finds one path, since paths lead from half to half.
+A matrix with up to MOST_PADS more columns than rows is not doubled, but padded with rows of zeros. All rows of zeros
+want the column of the highest dual, so most of these rows get their pairs in a phase of their own. But the problem is
+half as large. If few columns are paired with their own copies, a phase of the doubled problem finds one path, since
+paths lead from half to half through these columns.
 """
 
 from __future__ import annotations
@@ -41,8 +42,9 @@ if TYPE_CHECKING:
 FEWEST_ROWS = 400
 
 
-# A matrix with up to this number of columns more than rows is padded: benchmarks/log/core_gpu.md, "A matrix with more
-# columns than rows is doubled".
+# A matrix with up to this number of more columns than rows is padded. With 32 a plane of 4,096 rows takes 27 ms padded,
+# and 69 doubled, and uniform costs 11.4 and 9.3: benchmarks/log/core_gpu.md, "A matrix with more columns than rows is
+# doubled".
 MOST_PADS = 32
 # A core of a matrix that is not square is given up if the rest of its search would have more levels than this, and one
 # more for every ROWS_OF_A_LEVEL rows. The doubled problem then takes less time: benchmarks/log/core_gpu.md, "A matrix
@@ -54,14 +56,14 @@ class Halves(NamedTuple):
     """The solution of a matrix, and what tells whether its duals are exact enough."""
 
     found: Assigned
-    duals: Any  # of the columns, and then of the rows: v of the doubled problem, with equal duals in both halves
+    duals: Any  # of the columns, then of the rows: v of the doubled problem, equal in both halves; None if padded
     is_rounded: bool  # whether duals of the doubled problem are so large that their roundings hide their halves
 
 
 class Doubled(NamedTuple):
     """The doubled problem of n rows and m columns."""
 
-    costs: Any  # SparseCosts, or DenseCosts of a matrix that lies undoubled
+    costs: Any  # doubled SparseCosts, or DenseCosts of a matrix that is doubled where it lies
     shape: tuple[int, int]
 
     @classmethod
@@ -175,8 +177,10 @@ def assign_squared_in_time(
 ) -> Assigned:
     """Walks the plan of csrc/core/plan.cuh for a matrix with more columns than rows.
 
-    If it ends with the step `coarsen`, walks it again for a square problem, from the duals that were found. `run` walks
-    it once, for costs, a start and the most levels that the rest of a search may have. 0 means any number.
+    If it ends with the step `coarsen`, walks it again for a square problem, from the duals that were found. If the
+    solution of that problem is not proven, the matrix is searched to the end. `run` walks the plan once, for costs, a
+    start and the most levels that the rest of a search may have. 0 means any number. `halve` makes a solution of the
+    matrix from a solution of the doubled problem.
     """
     rows, columns = costs.array.shape
     pads = columns - rows <= MOST_PADS
@@ -193,7 +197,7 @@ def assign_squared_in_time(
 
     with beside(costs.array):
         begun = Start(AssignmentStart.BIDS, v=_with_highest_zero(duals(walks[0].v, walks[0].u)))
-        for _ in range(2):  # again from the duals of the matrix, if these are hidden by roundings
+        for _ in range(2):  # again from the duals of the matrix, if roundings hide them
             found = run(square, begun, 0)
             walks.append(found)
             if found.counters["size"] < max(square.shape) or found.counters["trace"][-1] != "reprice":
@@ -219,7 +223,7 @@ def _without_pads(costs: DenseCosts, found: Assigned) -> Halves:
     """The solution of a matrix, from a solution of the padded problem that matches all rows."""
     xp, rows = namespace(found.v), len(costs.array)
     is_matched = found.col_match < rows
-    highest = found.v.max()  # of the columns that stay free, up to roundings
+    highest = found.v.max()  # up to roundings, the v of each column that stays free
     u, v = found.u[:rows] + highest, xp.where(is_matched, found.v - highest, 0).astype(found.v.dtype)
     col_match = xp.where(is_matched, found.col_match, -1).astype(np.int32)
     start_size = max(0, found.counters["start_size"] - (len(found.row_match) - rows))

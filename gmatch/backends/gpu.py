@@ -177,7 +177,7 @@ def _assign_few_pairs(costs: DenseCosts) -> Assigned:
 def _assign(costs: DenseCosts, method: AssignmentMethod, start: Start, most_levels: int = 0) -> Assigned:
     """Runs one method. A search stops after `most_levels`, unless these are 0, and may leave free rows.
 
-    A core may have a shape other than its array: see `DenseCosts.squared`.
+    The shape of the costs of a core may differ from the shape of their array: see `DenseCosts.squared`.
     """
     rows, columns = sorted(costs.shape)
     dual, cost = costs.dual_type, c_type(costs.array)

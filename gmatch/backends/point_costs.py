@@ -93,7 +93,7 @@ def _tiles_and_bundles(columns: int) -> int:
 
 
 def _here(points: Any) -> Any:
-    """The points as a float64 array of the current GPU. A host would take longer than a GPU to widen them."""
+    """The points as a float64 array of the current GPU. A GPU widens them faster than a host does."""
     if device_of(points) == "gpu" and points.device != cupy.cuda.Device():
         points = points.get()
     return cupy.asarray(points).astype(np.float64, copy=False)

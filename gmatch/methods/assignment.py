@@ -106,7 +106,8 @@ class Core(AssignmentMethod):
 
     1. One pass over the costs picks the best entries of each row: the core.
     2. An auction with shrinking epsilon (Bertsekas 1988) pairs nearly all rows in the core. A row whose offers get
-       worse than what the core left out of it reads its row of the matrix again.
+       worse than what the core left out of it reads its row of the matrix again. If near rows want the same columns,
+       the auction stops early: prices are smoothed (Cuturi 2013), and steps 1 and 2 are taken once more.
     3. Its prices are refined until these pairs are tight (Goldberg and Kennedy 1995).
     4. The search of `Tree` matches the other rows. A row reads its row of the matrix again before paths get longer
        than one by what the core left out.
@@ -118,7 +119,8 @@ class Core(AssignmentMethod):
 
     On a GPU and on several threads the first search is given up if the rest of it would take long. The core then begins
     anew, from duals of a coarse matrix. The means of groups of 4 rows by 4 columns form this matrix, which takes 1/16
-    of the memory of the costs.
+    of the memory of the costs. If there are more columns than rows, the core begins anew for a square problem: the
+    matrix with up to 32 rows of zeros, or doubled to n + m rows. It then takes memory for the rows of that problem.
 
     On one thread of the host the core is solved by an auction and by shortest paths, as `JV` solves sparse costs. A row
     is priced again when its bid or a search reaches the entries that it left out (Volgenant 1996), so the end of the
@@ -142,7 +144,9 @@ class Core(AssignmentMethod):
 
 
 class SerialCore(Core):
-    """The core as ``"auto"`` runs it on the host: threads share the pass over the matrix and the auction.
+    """The core as ``"auto"`` runs it on the host.
+
+    Threads share the pass over the matrix, the auction, and in a search of the matrix the reduction of columns.
 
     It begins as `JV`, in the matrix, if searches may be few and short: from given duals, and on one thread if there are
     more columns than rows. If these searches turn out to take long, the core goes on from their duals.

@@ -108,9 +108,9 @@ def _gpu_method_of(costs: DenseCosts | None) -> tuple[AssignmentMethod, str]:
     return _CORE, "few ties: few entries of a row matter"
 
 
-# Below 1200 rows (integers: 1500), one processor reads a whole row faster than it picks entries from it
-# (benchmarks/log/choice.md, "The core from 1,200 rows of floats on"). It compares twice as many integers of 32 bits at
-# a time, and searches are short if integers tie. The keys are types of duals.
+# Below 1200 rows (integers: 1500), one processor reads a whole row faster than it picks entries from it. From there on
+# `core` is chosen: benchmarks/log/choice.md, "The core from 1,200 rows of floats on". The processor compares twice as
+# many integers of 32 bits at a time, and searches are short if integers tie. The keys are types of duals.
 FEW_ROWS_ON_CPU: dict[type, int] = {np.float64: 1200, np.int64: 1500}
 
 

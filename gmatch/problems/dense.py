@@ -204,7 +204,10 @@ class DenseCosts(Frozen, Ranged):
         return part
 
     def squared(self, length: int) -> DenseCosts:
-        """These costs with the shape and the range of a square problem in their place: see csrc/core/core.cuh."""
+        """These costs with the shape and range of a square problem of `length` rows in their place.
+
+        The array stays as it is. csrc/core/core.cuh says which square problems there are.
+        """
         bounds = {"lowest": 2 * min(self.lowest, 0), "highest": 2 * max(self.highest, 0)}
         return self._with(self.array, self.device, shape=(length, length), **bounds)
 

@@ -75,11 +75,11 @@ class PointCosts(Frozen, Ranged):
     Attributes
     ----------
     given : (array, array)
-        The points as they are read: in C order, and where they were given. Floats have the type that they were given
-        in. Other numbers, and points of ``"cosine"``, which are divided by their lengths, are float64. Copies, or the
+        x and y, shapes (n, d) and (m, d), in C order, on the device where they were given. Floats keep their type.
+        Other numbers are float64. So are points of ``"cosine"``, which are divided by their lengths. Copies, or the
         arrays given: do not change them.
     x, y : float64 arrays, C order
-        These points on the host. They are made when they are first asked for.
+        The points of `given` on the host, made when they are first asked for: copies, unless they are float64 there.
     lies_on : {"cpu", "gpu"}
         Where the points were given. `lap` solves them there, unless `device` says otherwise, and its result lies there.
     metric : str
@@ -342,7 +342,7 @@ def _metric_of(metric: Any, p: Any) -> tuple[str, float | None]:
 
 
 def _read(array: Any, name: str, metric: str) -> tuple[Any, bool, Box | None]:
-    """The points as a problem keeps them, whether their costs are whole numbers, and the box that they fill."""
+    """The points as a problem keeps them, whether their costs are whole numbers, and their box; None for "cosine"."""
     with beside(array):
         points = _points_of(array, name)
         if metric == "cosine":
@@ -351,7 +351,10 @@ def _read(array: Any, name: str, metric: str) -> tuple[Any, bool, Box | None]:
 
 
 def _points_of(array: Any, name: str) -> Any:
-    """The points as a float64 array of the host in C order that holds exactly what was given; itself if it is one."""
+    """The points as floats in C order that hold exactly what was given, on its device; itself if it has such points.
+
+    Floats keep their type, in the byte order of the machine. Other numbers become float64.
+    """
     if array.ndim != 2 or array.shape[1] == 0:
         advice = f"; of numbers on a line use {name}.reshape(-1, 1)" if array.ndim == 1 and array.size else ""
         raise InvalidInput(f"{name} must be points, an array of shape (points, coordinates); got {array.shape}{advice}")
@@ -406,7 +409,7 @@ def _of_length_one(points: Any, name: str) -> Any:
 
 
 def _box_of(points: Any) -> Box | None:
-    """The least and the largest of each coordinate, on the host; None without points."""
+    """The least and the largest of each coordinate: float64 arrays of the host, shape (d,). None without points."""
     if not len(points):
         return None
     least, largest = (to_host(ends).astype(np.float64) for ends in (points.min(axis=0), points.max(axis=0)))

@@ -38,7 +38,8 @@ AT_ONCE = 1024
 # Mates to find for each thread: a mate takes 0.2 to 0.6 microseconds, and a thread 0.1 ms to start. Less work than that
 # runs on fewer threads.
 MATES_PER_THREAD = 1 << 12
-# Pairs to list for each thread: benchmarks/log/toolkit.md, "Pairs of a ranking on threads".
+# Pairs to list for each thread: benchmarks/log/toolkit.md, "Pairs of a ranking on threads". Other numbers were not
+# measured.
 PAIRS_PER_THREAD = 1 << 17
 # How many times as large as an ordinary cost the duals may be. Beside larger duals float64, which has 53 bits, holds
 # less than half of the digits of the cost, and the costs are refused.
@@ -139,8 +140,8 @@ def k_best(
     certify : bool
         Also run `gmatch.verify` on the result.
     threads : int, optional
-        How many threads solve several problems side by side; by default as many as there are processors and work for
-        them. One thread solves a problem, so the answer is the same for any number.
+        How many threads list the pairs of a problem, and solve several problems side by side; by default as many as
+        there are processors and work for them. One thread searches a problem, so the number does not change the answer.
     device : {None, "cpu"}
         The work is done on the host, and costs on a GPU are moved there; ``"gpu"`` is refused.
 
@@ -167,8 +168,8 @@ def k_best(
     pairs of earlier rows are kept, the pair of the row is forbidden. One shortest augmenting path from the duals of the
     parent finds the cheapest assignment of a set. The cheapest set has the next assignment, and is split in turn. This
     takes O(k * pairs) paths at worst, but most are given up early: a set waits with a bound until it is the cheapest,
-    and is not searched much farther. It runs on one core, and takes 16 bytes for each allowed pair, 48 for an open set,
-    and O(k * (rows + columns)) memory.
+    and is not searched much farther. The search of a problem runs on one thread, and takes 16 bytes for each allowed
+    pair, 48 for an open set, and O(k * (rows + columns)) memory.
 
     Equally cheap assignments come in the order in which they are found. This order depends on the costs alone, and the
     first k are equal for every greater k. Integers are exact. Floats are ordered up to a rounding of the largest cost
@@ -334,7 +335,7 @@ def problem_of(costs: DenseCosts | SparseCosts) -> _Problem:
 
 
 def _problem_of_all_pairs(costs: DenseCosts, turned: bool) -> _Problem:
-    """As `problem_of`, if no pair is forbidden: rows lie in order, and none is looked for."""
+    """As `problem_of`, for a matrix in which no pair is forbidden. All pairs are listed as they stand in the matrix."""
     best = _best_of(_by_rows(costs))
     row_match, u, v = (best.col_match, best.v, best.u) if turned else (best.row_match, best.u, best.v)
     entries = np.ascontiguousarray(costs.matrix.T if turned else costs.matrix)

@@ -38,7 +38,8 @@ std::string judge_any(Random& random) {
   return judge_call(random, call);
 }
 
-// A matrix with more columns than rows, padded or doubled into a square problem. Its pairs and duals solve the matrix.
+// A matrix with more columns than rows, padded or doubled into a square problem. The pairs and duals of that problem must solve
+// the matrix.
 std::string judge_squared(Random& random) {
   const int largest = random() % 3 == 0 ? 100 : 30;
   auto call = draw_call(random, draw_matrix<Cost>(random, largest), 2, false, MOST_REPRICINGS + 2);

@@ -36,10 +36,11 @@ struct Auction {
   // or in space cut off 0.4 to 0.6 times as many: a region has more rows than columns. See benchmarks/log/core_gpu.md,
   // "Long chains while epsilon is large, in cores".
   static constexpr Count FELL = 2, OF_BEFORE = 5;
-  // An auction that may stop does so if its last round cut off at most SMOOTH chains for OF_THOSE that the round before it cut
-  // off, with a fourth of the epsilon. Then the prices of regions are wrong by a few spreads at most, and smooth_prices.cuh mends
-  // them. Points in the plane cut off 0.5 to 0.6 times as many, a cloud to a ring 0.8 times, clusters 0.9 times. Smooth prices
-  // make rings and clusters slower: benchmarks/log/core_gpu.md, "Prices are smoothed where rows want the same columns".
+  // An auction that may stop early stops if its last round cut off at most SMOOTH chains for every OF_THOSE chains of the round
+  // before it, which had a fourth of the epsilon. Then the prices of regions are wrong by a few spreads at most, and
+  // smooth_prices.cuh mends them. For points in the plane a round cuts off 0.5 to 0.6 times as many chains as the round before
+  // it, for a cloud and a ring 0.8 times, for clusters 0.9 times. Smooth prices make rings and clusters slower:
+  // benchmarks/log/core_gpu.md, "Prices are smoothed where rows want the same columns".
   static constexpr Count SMOOTH = 7, OF_THOSE = 10;
   // Epsilon becomes 2^WIDER times as large after a round that cuts off chains for more than 1 row in MANY.
   static constexpr Vertex MANY = 8;
@@ -77,7 +78,7 @@ struct Auction {
   Dual spread;       // how far v may lie apart
   bool is_alone;     // its launch has no search
   bool begins_at_v;  // prices begin at v (at most zero, at least half of the lowest price); otherwise they begin at zero
-  bool may_stop;     // if near rows want the same columns: with a small epsilon, short chains, and rows without pairs
+  bool may_stop;     // may stop early if near rows want the same columns. It then leaves free rows, after rounds of short chains
   Count* words;      // [num_columns] a price, and below it an owner
   Vertex* next_row;  // [1] that has not bid yet in this round
   Count* num_bids;   // [1]
@@ -123,8 +124,8 @@ struct Auction {
   // Chains may get up to `most_times` times as long again, as `times_after` says: a row that the last round cuts off needs a path
   // of a search.
   //
-  // An auction that may stop does so here if no round was calm, but larger epsilons help (SMOOTH), after short rounds that make
-  // epsilon small again. Returns whether it was held to its end.
+  // An auction that may stop early stops if no round was calm, but larger epsilons help (SMOOTH). Rounds of short chains first
+  // make epsilon small again. Returns whether the auction was held to its end.
   //
   // An auction alone is all that its launch does. It starts from entries less good duals, so its first epsilon is small, and
   // grows until a round is calm. Clusters far from each other, one of which has more rows than columns, need prices that go
@@ -175,8 +176,8 @@ struct Auction {
   // Holds rounds with larger and larger epsilons, from CALM_FIRST on, until one of them is calm: it cuts off few chains, and, if
   // the auction is not alone, far fewer than the round before it. An auction alone also stops at an epsilon as large as the
   // widest spread. Other auctions also stop from `first` on: after a round that does not cut off many chains, or at an epsilon as
-  // large as prices may lie apart. Returns whether the last round was calm. Leaves how many chains it and the round before it cut
-  // off, and the epsilon of the next round.
+  // large as prices may lie apart. Returns whether the last round was calm. Leaves how many chains that round and the round
+  // before it cut off, and the epsilon of the next round.
   template <class Team>
   DEVICE bool find_first(Team& team, int* bits, Count* before, Count* cut_off) const {
     *before = costs.num_rows;

@@ -115,7 +115,7 @@ nb::dict assign_few_pairs(const FewPairs<Dual>& pairs, nb::handle limit, Array<V
   return to_dict(pairs.num_rows, counted.start_size, counted, lap(clock, now));
 }
 
-// Few pairs by their rows, columns and costs, row after row. All other pairs have the common cost.
+// The few pairs of a matrix, from their rows, columns and costs in the order of the rows. All other pairs have the common cost.
 FewPairs<double> few_pairs_of(const Array<Vertex>& rows, const Array<Vertex>& columns, const Array<double>& costs, Vertex num_rows,
                               Vertex num_columns, double common) {
   FewPairs<double> pairs{num_rows, num_columns, common, common, {}, {}, {}};

@@ -38,7 +38,8 @@ void delete_later(PyObject* self) {
 bool is_new_batch(const Later& later) { return later.second != nullptr && PyList_CheckExact(later.second); }
 PyObject* table_of(const Later& batch) { return PyList_GetItem(batch.second, 1); }
 
-// Makes the sequence of a new batch. Returns false with an exception of Python. Another thread may make one at the same time.
+// Makes the sequence of a new batch. Returns false if there is an exception of Python. Another thread may make one at the same
+// time: the first one stays.
 bool make_sequence(PyObject* self) {
   const nb::object list = nb::borrow(later_of(self)->second);
   const nb::object cells = nb::borrow(later_of(self)->first);
@@ -84,12 +85,12 @@ int set_later(PyObject* self, PyObject* parts, void*) {
   return 0;
 }
 
-// Over the pairs, if there are some already; over the results of a new batch; else over what `_items` returns.
+// Iterates over the pairs, if they are made already, or over the results of a new batch. Otherwise over what `_items` returns.
 PyObject* iterate(PyObject* self) {
   const Later& later = *later_of(self);
   if (later.pairs != nullptr && PyTuple_CheckExact(later.pairs)) return PyObject_GetIter(later.pairs);
   if (is_new_batch(later)) {
-    // Another thread may make the sequence at the same time, which lets go of both.
+    // Another thread may make the sequence meanwhile, and drop the references of the batch to both members.
     const nb::object cells = nb::borrow(later.first), parts = nb::borrow(later.second);
     return made_by([&] { return nb::steal(PyObject_GetIter(results_of_batch(cells, parts).ptr())); });
   }
@@ -97,8 +98,8 @@ PyObject* iterate(PyObject* self) {
   return made.is_valid() ? PyObject_GetIter(made.ptr()) : nullptr;
 }
 
-// How many objects `iterate` goes over. `tuple` asks for a length. Without one it makes a tuple of ten, and cuts it. What has no
-// pairs is asked by Python.
+// How many objects `iterate` goes over. `tuple` asks for a length. Without one it makes a tuple of ten, and cuts it. If there are
+// no pairs, `_length` of Python says it.
 Py_ssize_t length_of_items(PyObject* self) {
   const Later& later = *later_of(self);
   if (is_new_batch(later)) return PyList_Size(table_of(later));

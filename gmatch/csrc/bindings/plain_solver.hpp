@@ -96,7 +96,7 @@ class PlainSolver {
     return solve_as_stored(solved, options, result_, counted_);
   }
   // For costs of which some rows must use the largest one, a number that stands for "not". False if no row must, or if the duals
-  // of the parts hide costs, or if rounding hides which assignments are cheapest.
+  // of the parts hide costs. Also false if ties are to be decided, and rounding hides which assignments are cheapest.
   bool solve_in_two_parts(const DenseCosts<Cost>& costs) {
     TwoParts<Cost> parts(costs, range_.highest);
     if (!parts.find() || !parts.solve(result_, counted_)) return false;
@@ -109,7 +109,8 @@ class PlainSolver {
     return true;
   }
 
-  // Decides ties by the costs beside the multiples of the number.
+  // Decides ties by the rests of the costs, without the multiples of the number. False if rounding hides which assignments are
+  // cheapest.
   bool settle_parts(const DenseCosts<Cost>& costs, const TwoParts<Cost>& parts) {
     const RestRows rests(CopiedRows<double>(costs), parts.tiers());
     if (settle_ties(rests, result_, parts.must_be_used(), is_transposed_, with_choice_)) return true;

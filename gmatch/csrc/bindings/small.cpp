@@ -25,7 +25,8 @@ nb::object cells_of(const SmallMatrix<Cost>& given, const SmallCall& call, std::
   return solved ? cells : nb::none();
 }
 
-// As cells_of, for costs of any type. None if the type in which they are solved does not hold one of them.
+// As cells_of, for costs of any type. They are solved in a wider type, if they need one: SolvedAs. None if that type does not
+// hold a cost.
 template <class Stored>
 nb::object cells_of_stored(const SmallMatrix<Stored>& given, const SmallCall& call, std::vector<Count>& words) {
   using Cost = SolvedAs<Stored>;
@@ -142,8 +143,8 @@ bool is_small_tensor(nb::handle tensor) {
   const auto length = [&](Py_ssize_t k) { return PyLong_AsLongLong(PyTuple_GetItem(shape.ptr(), k)); };
   return length(0) + length(1) <= 4 * SMALL_SIDE;
 }
-// The array that shares its memory with a tensor on the host, without its gradient; an array of a copy that is `wide`, for a type
-// that NumPy lacks. Not valid, or no array, if there is none.
+// The array that shares its memory with a tensor on the host, without its gradient. `is_wide` says that NumPy lacks the type of
+// the tensor: the array is then a float32 copy. If there is no array, the object is not valid, or is no array of NumPy.
 nb::object array_of_tensor(PyObject* tensor, bool has_gradient, bool is_wide) {
   static PyObject* const names[] = {interned("detach"), interned("float"), interned("numpy")};
   nb::object same = has_gradient ? called(tensor, names[0]) : nb::borrow(tensor);
@@ -193,7 +194,8 @@ nb::object bits_of_options(const nb::dict& table, const nb::dict& options) {
   return read.read(table.ptr(), options.ptr()) ? nb::int_(read.bits) : nb::object(nb::none());
 }
 
-// The dimensions of the array that a list, a tuple, or a sequence that is known to be a batch begins with; 0 for all others.
+// The number of dimensions of the first item, an array, of a list, a tuple, or a sequence that is known to be a batch. 0 for all
+// other costs.
 int dimensions_of_first(PyObject* costs, PyTypeObject* array, const SmallBatchSolver& batches) {
   const bool is_list = PyList_CheckExact(costs) || batches.is_sure(costs);
   if (!is_list && !PyTuple_CheckExact(costs)) return 0;
@@ -207,7 +209,8 @@ PyObject* by_type(PyObject* table, PyObject* costs) {
   return PyDict_GetItemWithError(table, reinterpret_cast<PyObject*>(Py_TYPE(costs)));  // borrowed
 }
 
-// The array of rows that are arrays of one type and length, in the type in which that type is solved.
+// The array of a list or tuple of rows that are arrays of one type and length, in the type in which they are solved. None if the
+// rows are not, or if the array is not small.
 nb::object array_of_rows(PyObject* rows) {
   std::vector<ArrayMemory> memories;
   const bool is_list = PyList_Check(rows);  // also of a class of lists

@@ -26,7 +26,8 @@ std::int32_t type_of_solution(Narrow);
 template <class Stored>
 using SolvedAs = decltype(type_of_solution(Stored{}));
 
-// Whether a type holds all entries of a matrix. Only integers of 64 bits may have more than it holds.
+// Whether a type in which a matrix may be solved holds all its entries. Only entries that are integers of 64 bits may be too
+// large.
 template <class Cost, class Stored>
 bool holds(const SmallMatrix<Stored>& matrix) {
   constexpr bool IS_EXACT = std::numeric_limits<Cost>::is_integer;
@@ -85,7 +86,7 @@ class ArrayMemory {
   Py_ssize_t length(int dimension) const { return length_[dimension]; }
   template <class Cost>
   SmallMatrix<Cost> matrix() const { return matrix_from(data<Cost>(), 0); }
-  // What a function makes of a number of the type of the entries.
+  // Calls a function with a number that has the type of the entries, and returns what it returns.
   template <class Function>
   auto with_stored(const Function& function) const {
     switch (type_) {
@@ -118,7 +119,7 @@ class ArrayMemory {
 
  private:
   static constexpr int MOST_DIMENSIONS = 3;
-  // The most rows or columns of a matrix that has no vertex on its other side.
+  // The most rows or columns of a matrix without columns or rows.
   static constexpr Py_ssize_t MOST_FREE = 1 << 17;
 
   // The matrix of the dimension of its rows, and the next one.

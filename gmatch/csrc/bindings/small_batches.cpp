@@ -36,7 +36,7 @@ class BatchMemory {
     return x.length(1) == y.length(1) && std::min(x.length(0), y.length(0)) >= 8 * x.length(1);
   }
 
-  // Whether there are problems, and all are small or without pairs.
+  // Whether there is a problem, and all problems are small. A problem without rows or columns may be small, too.
   bool is_small() const {
     for (const ArrayMemory& memory : memories_) {
       if (memory.num_dimensions() != (is_list_ ? 2 : 3) || !memory.lies_on_entries()) return false;
@@ -56,8 +56,8 @@ class BatchMemory {
   }
   static bool is_whole(char type) { return type == 'i' || type == 'q'; }
 
-  // The matrices as costs of a type: views of the arrays that have it, and `copies` of the others. Empty if it does not hold an
-  // entry.
+  // The matrices as costs of a type: views of the arrays that have the type, and `copies` of the others. Returns no matrices if
+  // the type does not hold an entry.
   template <class Cost>
   std::vector<SmallMatrix<Cost>> matrices(std::vector<Cost>& copies) const {
     copies.resize(entries_to_copy<Cost>());
@@ -121,7 +121,7 @@ int threads_for(const std::vector<SmallMatrix<Cost>>& matrices, nb::handle most)
   return static_cast<int>(std::clamp<Count>(nb::cast<Count>(number), 1, wanted));
 }
 
-// Whether other threads of Python should not wait until all problems are solved.
+// Whether other threads of Python may run while the problems are solved: if these have more entries than a very small matrix.
 template <class Cost>
 bool has_work(const std::vector<SmallMatrix<Cost>>& matrices) {
   Count entries = 0;
@@ -158,9 +158,9 @@ bool solve_small_batch(const std::vector<SmallMatrix<Cost>>& matrices, const Sma
   return has_solved;
 }
 
-// What is made of a batch: the cells of all problems, a line for each problem, and the number of threads. The line is the word
-// where its cells begin. If it has duals in tiers or a cover, the line is a tuple of both. There are no lines if a problem needs
-// another way.
+// The answer of a batch: the cells of all problems, a line for each problem, the number of threads, and whether NaN has forbidden
+// pairs. A line is the number of the word where the cells of a problem begin. If the problem has duals in tiers or a cover, the
+// line is a tuple of that number and the duals or the cover. There are no lines if a problem needs another way.
 struct SolvedBatch {
   nb::object cells, lines;
   int threads;
@@ -198,7 +198,7 @@ SolvedBatch solved_as(const std::vector<SmallMatrix<Cost>>& matrices, const Smal
   return solved;
 }
 
-// Whether the limit forbids a pair. Without any costs it is compared with 0.
+// Whether the limit forbids a pair. If no problem has costs, the limit is compared with 0.
 template <class Cost>
 bool is_exceeded(const std::vector<SmallMatrix<Cost>>& matrices, const SmallCall& call) {
   CostRange<Cost> range = empty_range<Cost>();
@@ -269,7 +269,7 @@ nb::tuple pairs_of_problem(nb::handle cells, nb::handle line, Index* SmallCells<
   return pairs_in(cells, begin, static_cast<Vertex>(counters.rows), static_cast<Vertex>(counters.columns), columns_of_pairs);
 }
 
-// With numbers of 64 bits for both sides: views of the cells.
+// As pairs_of_problem, with numbers of 64 bits for both sides: views of the cells.
 nb::tuple pairs_of_small_batch(nb::handle cells, nb::handle line) {
   return pairs_of_problem(cells, line, &SmallCells<Count>::pair_columns);
 }

@@ -79,7 +79,8 @@ bool solve_with_fraction(const SmallMatrix<Cost>& given, const CostRange<Cost>& 
   return solve_plain(SmallMatrix<double>{entries.data(), {rows, columns}, {columns, 1}}, same, call, false, cells, words);
 }
 
-// The answer for a matrix without rows or columns. It has the duals of a matrix of zeros.
+// The answer for a matrix without rows or columns: all vertices are free, and all duals are 0. Duals are integers, or floats, as
+// for a matrix of zeros.
 template <class Cost>
 void leave_free(const SmallMatrix<Cost>& given, const SmallCall& call, Count* cells) {
   using Cells = SmallCells<typename DenseCosts<Cost>::Dual>;
@@ -91,7 +92,7 @@ void leave_free(const SmallMatrix<Cost>& given, const SmallCall& call, Count* ce
   reinterpret_cast<SmallCounters*>(cells)->whole_duals = std::numeric_limits<Cost>::is_integer && !has_fraction;
 }
 
-// Fills the cells for costs among which NaN forbids pairs.
+// Fills the cells for costs in which NaN forbids pairs, from a copy in which an infinity stands for NaN.
 template <class Cost>
 bool solve_without_nan(const SmallMatrix<Cost>& given, const SmallCall& call, Count* cells, std::vector<Count>& words) {
   std::vector<Cost> entries;

@@ -74,12 +74,12 @@ template <class Cost>
 bool solve_plain(const SmallMatrix<Cost>& given, const CostRange<Cost>& range, const SmallCall& call, bool exact, Count* cells,
                  std::vector<Count>& words);
 
-// Fills the cells for any costs, also for none. False also for costs that need a second look, and for equal costs, unless these
-// are allowed.
+// Fills the cells for any costs, also for a matrix without rows or columns. False also for costs that need a second look, and for
+// equal costs, unless these are allowed.
 template <class Cost>
 bool solve_small(const SmallMatrix<Cost>& given, SmallCall call, Count* cells, std::vector<Count>& words);
 
-// A copy, in a type that holds every value, whose longer lines lie in one piece from `memory` on.
+// A copy that begins at `memory`, in a type that should hold every entry. Its longer lines lie in one piece each.
 template <class Cost, class Given>
 SmallMatrix<Cost> copied_with_long_lines(const SmallMatrix<Given>& given, Cost* memory) {
   const auto [rows, columns] = given.shape;

@@ -47,8 +47,8 @@ nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle pairs
 nb::object later_result(nb::handle kind, nb::handle make_field, nb::handle cells, const NotedCall& call,
                         const std::vector<Count>& words);
 
-// The word where the cells of a problem of a batch begin. The second member of its result is that number, or a tuple of that
-// number and of duals in tiers or a cover. All other results have something else second, and begin at 0.
+// The number of the word where the cells of a problem of a batch begin, from the second member of its result. The member is that
+// number, or a tuple of that number and the duals in tiers or the cover. The cells of all other results begin at word 0.
 inline Count begin_in_batch(nb::handle second) {
   if (PyTuple_CheckExact(second.ptr())) return PyLong_AsLongLong(PyTuple_GetItem(second.ptr(), 0));
   return PyLong_CheckExact(second.ptr()) ? PyLong_AsLongLong(second.ptr()) : 0;
@@ -66,7 +66,7 @@ void set_forbid_nan(nb::handle result);
 // Sets `forbid_nan` if the cells say so.
 void note_nan(nb::handle result, const Count* cells);
 
-// A limit as it was given, if it is a finite number of Python's own types; others need the long way.
+// Reads a limit. False if it is no finite number of Python's own types: the call then needs the long way.
 bool read_limit(nb::handle given, SmallLimit* limit);
 
 // Functions of costs, after a limit if there is one. Python calls them faster than the functions that nanobind makes. `Solver`

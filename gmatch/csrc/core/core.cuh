@@ -12,9 +12,9 @@
 // If columns may stay free, an auction and a search that finds many paths need a square problem. So a core may hold one of two
 // square problems in place of a matrix: see gmatch/backends/doubled.py.
 //
-//   padded    more rows, whose entries are all 0. The columns that they get stay free
-//   doubled   After the n rows come copies of the m columns, and after the m columns copies of the n rows. A copy of a column
-//             reads its column of the matrix, and keeps an entry 0 for the column itself
+//   padded    the rows of the matrix, and then rows whose entries are all 0. Columns that rows of zeros get stay free
+//   doubled   n rows and then copies of the m columns, by m columns and then copies of the n rows. A copy of a column reads that
+//             column of the matrix. It keeps an entry 0 for the column itself
 #pragma once
 #include "costs/pass.cuh"
 #include "costs/spreads.cuh"
@@ -41,22 +41,22 @@ struct Core {
     Count found;         // by repricing: lanes that found something better than a row's pair
   };
 
-  // Some rows, and the matrix that they read: the matrix, its transpose, or zeros. Their numbers, and the numbers of its columns,
-  // begin at `first_row` and at `first_column`.
+  // Some rows, and what they read: the matrix, its transpose, or zeros. The numbers of the rows begin at `first_row`, and the
+  // numbers of the columns that they read at `first_column`.
   struct Part {
     DenseCosts<Stored> costs;
     Vertex first_row, first_column;
   };
 
   DenseCosts<Stored> dense;
-  Vertex num_rows, num_columns;  // of the matrix, or of the square problem
+  Vertex num_rows, num_columns;  // of the matrix, or of a square problem in its place
   Vertex* sizes;    // [num_rows]
   Vertex* columns;  // [num_rows][ROOM]
   Cost* entries;    // [num_rows][ROOM] the numbers of the matrix
   Dual* rest;       // [num_rows] the least cost - v of a pair that is not in the core, or less. It stays a bound while v only
                     // falls. If v rises, as when prices are refined, repricing finds the pairs that it then misses
   Totals* totals;   // [1]
-  Stored* zero;     // [1] all entries of the rows that pad a matrix
+  Stored* zero;     // [1] 0: rows that pad a matrix read it with strides of 0
 
   DEVICE void carve(Workspace& workspace) {
     sizes = workspace.take<Vertex>(num_rows);
@@ -70,9 +70,9 @@ struct Core {
   DEVICE bool is_extended() const { return num_rows != dense.num_rows; }
   DEVICE bool is_doubled() const { return num_columns != dense.num_columns; }
   DEVICE bool is_copy(Vertex row) const { return is_doubled() && row >= dense.num_rows; }
-  // A copy of a column, and the column.
+  // Whether a row is the copy of this column.
   DEVICE bool is_own(Vertex row, Vertex column) const { return is_copy(row) && column == row - dense.num_rows; }
-  // Whether the part of a row has a column.
+  // Whether a row reads this column in its part.
   DEVICE bool is_in_part(Vertex row, Vertex column) const { return is_copy(row) == (column >= dense.num_columns); }
   // The part of a row.
   DEVICE Part part_of(Vertex row) const {
@@ -85,7 +85,7 @@ struct Core {
     if (!is_doubled()) other.costs = zero;
     return {other, dense.num_rows, is_doubled() ? dense.num_columns : 0};
   }
-  // The entry of a pair of a part, or of a column and its copy.
+  // The entry of a row in a column of its part, or of a copy and its own column.
   DEVICE Cost entry(Vertex row, Vertex column) const {
     if (row < dense.num_rows) return dense.entry(row, column);
     return column < dense.num_columns ? Cost{} : dense.entry(column - dense.num_columns, row - dense.num_rows);
@@ -264,7 +264,8 @@ struct Core {
   }
 
  private:
-  // use(pass, part, first_row, v) for every few rows of each part. v begins with the first column of the part.
+  // Calls use(pass, part, first_row, v) for every few rows of each part. `first_row` is a number within the part, and v begins
+  // with the first column of the part.
   template <class Team, class Use>
   DEVICE void each_part_of_few_rows(const Team& team, const Dual* v, Use use) const {
     NOT_UNROLLED
@@ -387,7 +388,7 @@ struct Core {
   }
 
   // Entries that are better than its pair join a row. If there may be no room for all, the row drops all entries except its
-  // pair, and the column itself if it is a copy.
+  // pair. A copy also keeps its own column.
   template <class Team, class IsBetter>
   DEVICE void join(const Team& team, Vertex row, Vertex mate, const LeastOfStrata<Team>& of, IsBetter is_better) const {
     const Vertex size = team.read(&sizes[row]);
@@ -512,7 +513,7 @@ struct Core {
     team.write(&columns[place], column);
     team.write(&entries[place], entry(row, column));
   }
-  // The column itself, if the row is a copy.
+  // Adds the column itself to a row that is a copy.
   template <class Team>
   DEVICE void add_own(const Team& team, Vertex row) const {
     if (is_copy(row)) add(team, row, row - dense.num_rows);

@@ -9,7 +9,8 @@
 //                      holds the core, and every rank asks for the next step
 //
 // If a device holds the whole matrix, a search that takes long is given up, and the plan ends with `coarsen`. Then
-// gmatch/backends/coarse_duals.py walks the plan again, from duals of a coarse matrix.
+// gmatch/backends/coarse_duals.py walks the plan again, from duals of a coarse matrix. If there are more columns than rows,
+// gmatch/backends/doubled.py walks it again, for a square problem in place of the matrix. That walk may end with `bound`.
 //
 // One processor of a host searches a core in another way: serial/core_search.hpp.
 #pragma once
@@ -21,7 +22,7 @@ struct CoreFacts {
   bool is_fresh;     // no pairs are given, nor found by a look: an auction may pair rows before the first search
   bool is_matched;   // the last search matched all rows
   bool is_misled;    // the last auction stopped early, since near rows want the same columns
-  bool is_smooth;    // prices were smoothed: the next auction is held to its end
+  bool is_smooth;    // prices have been smoothed: the next auction is held to its end
   bool is_given_up;  // the rest of the last search would take long
   bool is_new;       // the core has gained entries since the search before
   int searches, widenings;

@@ -7,15 +7,17 @@
 //   price          one pass over the matrix picks a sparse core, the best of every row
 //   auction        pairs most rows of the core, and leaves duals that make these pairs tight, or nearly. A row reads the matrix
 //                  again before its bid is worse than a pair that the core left out
-//   smooth         if near rows want the same columns, the auction stops early, all prices are mended at once, and the core is
-//                  picked anew by these prices. Another auction begins with them
+//   smooth         follows an auction that stopped early, since near rows want the same columns. The core is picked anew, and all
+//                  its prices are mended at once: smooth_prices.cuh. By these prices `price` picks the core once more, and
+//                  another auction begins with them
 //   refine         makes these pairs tight
 //   search         matches the other rows of the core, exactly. A row reads the matrix again before paths become longer than a
 //                  path by a pair that the core left out
 //   reprice        one pass over the matrix finds the entries that the duals overprice. They join the core, whose rows are
 //                  searched again
 //   coarsen        the rest of the search would take long: the plan ends here. gmatch/backends/coarse_duals.py finds duals of a
-//                  coarse matrix, and walks the plan again. The auction begins with these duals
+//                  coarse matrix, and walks the plan again. The auction begins with these duals. If there are more columns than
+//                  rows, gmatch/backends/doubled.py walks the plan again for a square problem
 //   bound          no core suffices: duals may have gone farther apart along its few entries than the whole matrix needs
 //   search_matrix  the whole matrix is searched
 //
@@ -85,7 +87,7 @@ DEVICE_APART Team price_core(Team team, Core<Stored> core, AssignmentTask<Dual> 
   return team;
 }
 
-// Leaves row_match and v. An auction that may stop early leaves whether it was held to its end.
+// Leaves row_match and v, and in `was_held` whether the auction was held to its end. `may_stop`: see Auction.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team hold_auction(Team team, Core<Stored> core, AssignmentTask<Dual> task, Dual spread, Workspace workspace,
                                bool may_stop, bool& was_held) {
@@ -102,7 +104,7 @@ DEVICE_APART Team hold_auction(Team team, Core<Stored> core, AssignmentTask<Dual
   return team;
 }
 
-// Leaves v.
+// Picks the core anew by v, and leaves its smooth prices in v.
 template <class Team, class Stored, class Dual>
 DEVICE_APART Team smooth_prices(Team team, Core<Stored> core, AssignmentTask<Dual> task, Workspace workspace) {
   Count now = team.nanoseconds();
@@ -198,7 +200,7 @@ class AssignmentByCore {
     // A start by bids may have duals that are nearly optimal: an auction goes on from them.
     facts.is_fresh = !has_pairs && (!task_.has_duals || task_.start == AssignmentStart::bids);
     facts.is_new = true;
-    // If duals are given, no look is needed. A matrix with more columns than rows has no diagonal.
+    // If duals are given, no look is needed. A square problem in place of a matrix has no diagonal to look for.
     if ((task_.has_duals || core_.is_extended()) && facts.last == CoreStep::sample) facts.last = CoreStep::look;
     facts.rows = core_.num_rows;
     facts.columns = core_.num_columns;
@@ -240,7 +242,8 @@ class AssignmentByCore {
         team = search_core(team, core_, from_duals_);
         facts.is_matched = task_.report->size == core_.num_rows;
         facts.is_given_up = IsAtEndOrGivenUp<Dual>{from_duals_}.is_given_up();
-        // Later searches mend what the first one has found. But if columns may stay free, a later search may begin anew.
+        // Later searches of a square core mend what the first one has found, and are never given up. If columns may stay free,
+        // any search may be given up.
         if (core_.num_rows == core_.num_columns) from_duals_.most_levels = 0;
         ++facts.searches;
       }

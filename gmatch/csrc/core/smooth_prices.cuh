@@ -1,12 +1,13 @@
-// smooth_prices.cuh: prices of a core at which each column is wanted by as many rows as it can have: by one, in all.
+// smooth_prices.cuh: prices of a core at which the shares of each column add up to one row.
 //
-// If near rows want near columns, an auction leaves rows free in one region and columns in another. Then the prices of whole
-// regions are wrong, and a search mends them path by path. Here all prices are mended at once. Each row shares itself out over
-// its columns, the more to a column the less it costs: by exp(-(cost - v) / width). A column whose shares add up to less than
-// one gets a higher v, and another a lower one: v less width * log(sum). That is a step of Sinkhorn's method for the problem
-// with entropy. Its optimal v are unique, and lie in the middle of those that are optimal without entropy, or nearly so.
+// If near rows want the same columns, an auction leaves rows free in one region and columns in another. Then the prices of whole
+// regions are wrong, and a search mends them path by path. Here all prices are mended at once. Each row gives a share of itself
+// to each of its columns, in proportion to exp(-(cost - v) / width). A column whose shares add up to less than one row gets a
+// higher v, and a column whose shares add up to more a lower v: v - width * log(sum). That is a step of Sinkhorn's method for the
+// problem with entropy. The optimal v of that problem are unique up to one number that all v may gain. They lie about in the
+// middle of the v that are optimal without entropy.
 //
-// Steps have momentum, so that n ** 0.5 of them take a price across a region. They end once they go downhill.
+// Steps have momentum, so that about sqrt(n) of them take a price across a region. The first step that goes downhill is the last.
 //
 // Cuturi, "Sinkhorn distances: lightspeed computation of optimal transport", NIPS 26 (2013); Nesterov, "A method of solving a
 // convex programming problem with convergence rate O(1/k^2)", Soviet Mathematics Doklady 27 (1983).
@@ -17,12 +18,13 @@ template <class Stored>
 struct SmoothPrices {
   using Dual = typename Core<Stored>::Dual;
 
-  // The width is 2^WIDTH spreads of a row. With 2^-4 a search of points in the plane has 12 phases, with 2^-5 10, with 2^-6 to
-  // 2^-8 5, and without these prices 13: benchmarks/log/core_gpu.md, "Prices are smoothed where rows want the same columns".
+  // The width is 2^WIDTH spreads of a row. With 2^-4 a search of 4,000 points in the plane has 12 phases, with 2^-5 10, with 2^-6
+  // to 2^-8 5, and from v = 0 13: benchmarks/log/core_gpu.md, "Prices are smoothed where rows want the same columns".
   static constexpr int WIDTH = -6;
-  // Steps at most, in square roots of the number of rows. Points in the plane take 2.5 to 3.6, n = 4,000 to 20,000.
+  // There are at most MOST_STEPS * sqrt(n) steps. Points in the plane take 2.5 to 3.6 times sqrt(n), n = 4,000 to 20,000.
   static constexpr int MOST_STEPS = 8;
-  // Shares are whole numbers, since threads add them up. A row has ONE, and its weights add up to less than 2^31.
+  // Shares are whole numbers, so that threads may add them up in any order. The shares of a row add up to ONE, or a little less.
+  // They are in proportion to its weights, which add up to less than 2^31.
   static constexpr Count ONE = Count{1} << 40;
   static constexpr int MOST_WEIGHT = 1 << 22;
   static constexpr double LEAST_WIDTH = 0x1p-1022;  // the least normal number
@@ -30,9 +32,9 @@ struct SmoothPrices {
   Core<Stored> core;
   Dual* v;         // [num_columns]
   Count* sums;     // [num_columns] of shares
-  double* price;   // [num_columns] v, as far as it is known
-  double* ahead;   // [num_columns] v after the momentum
-  Count* uphill;   // [3] in turns: by how much a step went uphill
+  double* price;   // [num_columns] v after the last step
+  double* ahead;   // [num_columns] v from which the next step begins: moved on by the momentum
+  Count* uphill;   // [3] of three steps, one after the other: by how much a step went uphill
   Dual* highest;   // [1]
 
   DEVICE void carve(Workspace& workspace) {
@@ -43,7 +45,7 @@ struct SmoothPrices {
     highest = workspace.take<Dual>(1);
   }
 
-  // Leaves v, which are at most zero.
+  // Leaves v, which are at most 0. Does nothing if no row has entries that differ.
   template <class Team>
   DEVICE void run(Team& team) const {
     const double width = ldexp(core.totals->spreads.typical(), WIDTH);
@@ -110,7 +112,8 @@ struct SmoothPrices {
     });
   }
 
-  // Returns by how much this thread's part of the step goes uphill, in parts of a width.
+  // Returns by how much this thread's part of the step goes uphill, in 2^-20 of a width: the change of each price times what its
+  // column lacks.
   template <class Team>
   DEVICE Count change_prices(const Team& team, double width, int step) const {
     const double momentum = step / (step + 3.0);
@@ -118,7 +121,7 @@ struct SmoothPrices {
     team.each(core.num_columns, [&](Count column) {
       const double sum = static_cast<double>(sums[column]) / ONE;
       sums[column] = 0;
-      if (sum == 0) return;  // in no row's list
+      if (sum == 0) return;  // no row has this column in the core
       const double changed = ahead[column] - width * logf(static_cast<float>(sum)), change = changed - price[column];
       up += static_cast<Count>((1 - sum) * (change / width) * (1 << 20));
       price[column] = changed;

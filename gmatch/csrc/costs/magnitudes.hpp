@@ -28,8 +28,9 @@ double largest_magnitude(const Dual* numbers, Vertex length) {
   return std::max(std::max(largest[0], largest[1]), std::max(largest[2], largest[3]));
 }
 
-// Whether each pair costs something, and all pairs cost at least the largest dual in sum. Then roundings of duals are roundings
-// of that sum, unless a number can be split off from the larger pairs.
+// Whether no pair costs 0, and the sum of what the pairs cost is at least the largest dual. Roundings of duals are then at most
+// roundings of that sum, unless a number can be split off from the pairs that cost most. `magnitude_of(row)` is what the pair of
+// a row costs, without its sign.
 template <class MagnitudeOf>
 bool outweigh_duals(Vertex rows, double largest_dual, const MagnitudeOf& magnitude_of) {
   double sum = 0;
@@ -41,8 +42,9 @@ bool outweigh_duals(Vertex rows, double largest_dual, const MagnitudeOf& magnitu
   }
   return all && largest_dual <= sum && sum < std::numeric_limits<double>::infinity();
 }
-// Whether a pair stands for "not" beside the next cheaper one. If none does, no number can be split off: the larger pairs would
-// be multiples of it, with a gap below them. The factor 2 allows for what such a pair costs beside a multiple of the number.
+// Whether a pair stands for "not" beside the next cheaper pair. If none does, no number can be split off: pairs that use the
+// number would cost multiples of it, and there would be a gap below them. The factor 2 allows for what these pairs cost beside
+// the multiples.
 template <class MagnitudeOf>
 bool have_gap(Vertex rows, const MagnitudeOf& magnitude_of) {
   std::vector<double> magnitudes(rows);

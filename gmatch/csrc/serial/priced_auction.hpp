@@ -41,7 +41,7 @@ inline int num_bidders(Vertex rows, int threads) {
   return std::clamp(rows / ROWS_PER_THREAD, 1, threads);
 }
 
-// Locks a column by its mate, and returns the mate. No other thread can lock the column until a mate is stored.
+// Locks a column by its mate, and returns the mate. No other thread can lock the column until unlock_mate stores a mate.
 inline Vertex lock_mate(const HostTeam& team, Vertex* mate) {
   constexpr Vertex LOCKED = NONE - 1;
   if (team.alone()) return *mate;
@@ -94,7 +94,7 @@ class PricedAuction {
     }
   }
 
-  // False if all entries are known, and no row may have some column.
+  // False if all entries are known, and there is a column that no row may have.
   bool can_match_all() const { return can_match_all_; }
 
   std::vector<Dual> duals() const {

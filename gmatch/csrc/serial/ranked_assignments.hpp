@@ -47,7 +47,7 @@ struct RankedProblem {
 template <class Dual>
 class RankedAssignments {
  public:
-  // `threads` share the rows.
+  // `threads` list the pairs of the rows.
   explicit RankedAssignments(const RankedProblem<Dual>& problem, int threads = 1)
       : num_rows_(problem.num_rows),
         num_columns_(problem.num_columns),
@@ -156,7 +156,7 @@ class RankedAssignments {
   Vertex vacancy_column() const { return num_columns_; }
   Vertex vacancy_row() const { return num_rows_; }
 
-  // The least ones come first, since each row is a root of the first search.
+  // Copies the pairs of a row, and puts the least of them in order, since each row is a root of the first search.
   void list_entries(const RankedProblem<Dual>& problem, Vertex number) {
     Row& row = rows_[number];
     const Count begin = problem.offsets[number], end = problem.offsets[number + 1];

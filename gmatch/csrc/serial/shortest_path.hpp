@@ -90,7 +90,7 @@ struct ShortestPathOptions {
   Count most_scans = 0;
   // Without start_from_duals: returns NONE if the start finds a row whose pairs all cost more. See exact/two_parts.hpp.
   Dual most_for_a_row = beyond_all(Dual{});
-  // These share the pass over the matrix that reduces columns.
+  // Threads that share the pass over the matrix that reduces columns.
   int threads = 1;
 };
 
@@ -444,8 +444,8 @@ class ShortestPathSolver {
     }
   }
 
-  // Writes the minima of columns among some rows, and the rows that they are in. Returns true, and ends, if all pairs of a row
-  // cost more than `most_`.
+  // Writes the minima of the columns among some rows, and the rows in which they are. Returns true, and ends, if all pairs of one
+  // of these rows cost more than `most_`.
   bool find_minima(Rows& rows, Vertex first, Vertex end, bool by_rows, Work* v, Index* least_row) {
     std::fill_n(v, num_columns_, FAR);
     std::fill_n(least_row, width_, Index{NONE});
@@ -461,7 +461,7 @@ class ShortestPathSolver {
     }
     return lacks_pair;
   }
-  // As find_minima of all rows, by all threads. Of equal minima that of the first row counts, as on one thread.
+  // As find_minima of all rows, by all threads. Of equal minima the minimum in the first row counts, as on one thread.
   void find_minima_at_once(bool by_rows) {
     struct Share {
       LineVector<Work> v;

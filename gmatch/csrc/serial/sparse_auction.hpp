@@ -32,7 +32,7 @@ class SparseAuction {
     return true;
   }
 
-  // False if no row may have some column. There are as many rows as columns, so some row stays free.
+  // False if there is a column that no row may have. There are as many rows as columns, so a row stays free.
   bool can_match_all() const { return can_match_all_; }
 
   // As SerialAuction asks for it.

@@ -4,7 +4,7 @@
 //   auction                   duals that are nearly best, where all columns are matched in the end and costs have few ties
 //   column reduction          else v is the minimum of each column, and the row it is in takes the column if it has none
 //   reduction transfer        a row lowers v of its column, as far as its second best column allows
-//   augmenting row reduction  free rows bid for their best column, and turn out the row that has it
+//   augmenting row reduction  free rows bid for their best column, and take it from the row that has it
 //   tight paths               augmenting paths of pairs without slack, depth first, a whole phase at a time
 //   augmentation              shortest augmenting paths (Dijkstra), from all free rows at once while there are many
 //
@@ -55,7 +55,8 @@ class SparseShortestPathSolver {
  public:
   using Dual = typename Costs::Dual;
 
-  // If all entries are known, `threads` share the auction. They then match rows with their best columns, and bid for free rows.
+  // If all entries are known, `threads` share the auction, the matching of rows with their best columns, and the augmenting row
+  // reduction.
   SparseShortestPathSolver(Costs& costs, SparseShortestPathCounters& counters, int threads = 1)
       : costs_(costs),
         counters_(counters),
@@ -105,9 +106,9 @@ class SparseShortestPathSolver {
 
  private:
   static constexpr Count NO_EDGE = -1;
-  // Sweeps of the augmenting row reduction go on as long as one matches more than 1 free row in FEW, and so do phases of searches
-  // along tight paths. One thread searches, so a sweep of several threads is worthwhile for fewer rows. With 6 and 16 near points
-  // take longer on 1 to 4 threads: benchmarks/log/sparse.md, "Threads share sweeps".
+  // Another sweep of the augmenting row reduction follows as long as a sweep matches more than 1 free row in FEW. For phases of
+  // searches along tight paths this holds, too. One thread searches: a sweep of k threads need match only more than 1 in k * FEW.
+  // With FEW = 6 or 16 near points take longer on 1 to 4 threads: benchmarks/log/sparse.md, "Threads share sweeps".
   static constexpr std::size_t FEW = 3;
   // Bids of a sweep for each row: floats can bid for ever, by less and less. 1 to 16 are as fast: "Thresholds measured again".
   static constexpr Count BIDS_PER_ROW = 4;
@@ -301,7 +302,7 @@ class SparseShortestPathSolver {
     count_scan(row);
     return least_two_of(row);
   }
-  // Other threads may match columns and lower v meanwhile.
+  // Meanwhile other threads may match columns, and lower v.
   LeastTwo least_two_of(Vertex row) const {
     const auto is_free_now = [](const Column& column) { return __atomic_load_n(&column.mate, __ATOMIC_RELAXED) == NONE; };
     Dual v;
@@ -332,8 +333,8 @@ class SparseShortestPathSolver {
     Poll poll;
   };
 
-  // One sweep. Threads share the free rows: also a few ones of many, since their chains are long. Returns whether it matched more
-  // than a few of them.
+  // One sweep. Threads share the free rows. They share them also if few of many rows are free, since chains are long then.
+  // Returns whether the sweep matched many of the rows: see FEW.
   bool reduce_augmenting_rows() {
     const std::size_t before = free_rows_.size();
     std::vector<Sweep> sweeps(std::min<std::size_t>(num_bidders(costs_.num_rows, threads_), before));
@@ -351,9 +352,9 @@ class SparseShortestPathSolver {
     return before - free_rows_.size() > before / (FEW * threads);
   }
 
-  // A row bids as much as its best column is better than its second best, and the row that it turns out bids next. Without a
-  // difference the row that is turned out waits for the next sweep: else the two could go on for ever. The last row of a long
-  // chain waits, too.
+  // One thread's share of a sweep. A row bids as much as its best column is better than its second best, and the row that loses
+  // the column bids next. If the two columns are equally good, the row that loses its column waits for the next sweep: otherwise
+  // two rows could bid for ever. The last row of a long chain waits, too.
   void sweep_share(const HostTeam& team, Sweep& sweep) {
     std::size_t next = free_rows_.size() * team.rank() / team.size();
     const std::size_t end = free_rows_.size() * (team.rank() + 1) / team.size();
@@ -375,8 +376,9 @@ class SparseShortestPathSolver {
     sweep.waiting.insert(sweep.waiting.end(), free_rows_.begin() + next, free_rows_.begin() + end);
   }
 
-  // Returns the row that is turned out, or NONE: the row itself, if it may have no column. Other threads bid, too. A bid counts
-  // with what it found before, if its column is still the best: v only falls, so that the second best gets no better.
+  // A row bids. Returns the row that loses the column; NONE if the column was free; the row itself if it may have no column. Sets
+  // `lowered` if v fell. Other threads bid at the same time. A bid that was found before the column was locked counts if the
+  // column is still the best: v only falls, so the second best gets no better.
   Vertex bid(const HostTeam& team, Sweep& sweep, Vertex row, bool& lowered) {
     while (true) {
       const LeastTwo found = find_offer(row, sweep);
@@ -411,7 +413,7 @@ class SparseShortestPathSolver {
     }
   }
 
-  // Phases of depth-first searches along pairs without slack, each column visited once in a phase.
+  // Phases of depth-first searches along pairs without slack. A phase visits each column at most once.
   void match_along_tight_paths() {
     if (free_rows_.empty()) return;
     std::vector<Vertex> visited(costs_.num_columns, NONE);
@@ -697,7 +699,7 @@ class SparseShortestPathSolver {
   const int threads_;
   Poll poll_;
   const bool columns_may_stay_free_;
-  bool can_match_all_ = true;         // false if no row may have some column of a square problem
+  bool can_match_all_ = true;         // false if a square problem has a column that no row may have
   std::vector<Column> columns_;       // [num_columns]
   std::vector<Pair> pairs_;           // [num_rows]
   std::vector<Vertex> free_rows_;     // [num_rows at most] rows to match

@@ -42,7 +42,7 @@ class NamedRows {
     return with_choice;
   }
 
-  // After drop_what_is_sure: as decide, if a row has a choice.
+  // After drop_what_is_sure, if a row has a choice: makes the assignment the named one.
   void take_first(bool columns_first) {
     const PairsInBits pairs(tied_.pairs(), tied_.pairs().transposed());
     const auto may_leave = [&](Vertex column) { return tied_.may_leave(column); };
@@ -202,7 +202,7 @@ class NearRows {
   // Exact slacks of more pairs than this are not found here: they would take 32 bytes a pair.
   static constexpr Count MOST_LISTED = 1 << 22;
 
-  // `threads` share the passes over the rows.
+  // `threads` share the pass over the rows.
   NearRows(Rows rows, Dual limit, const ShortestPathResult<Dual>& result, std::vector<bool> must_be_used, int threads = 1)
       : num_rows_(rows.num_rows()),
         num_columns_(rows.num_columns()),
@@ -351,13 +351,13 @@ class NearRows {
     }
   }
 
-  // What is known of some rows.
+  // What one pass has found in some rows.
   struct Seen {
-    Dual below = 0;  // how far their least slacks lie below 0, in sum
-    Count size = 0;  // of their near pairs
+    Dual below = 0;  // the sum of how far their least slacks lie below 0
+    Count size = 0;  // the number of their near pairs
     bool all_have_pairs = true, all_are_tight = true, has_near_way_out = false;
   };
-  // Whether rows of which more is known could still prove the pairs the cheapest.
+  // Whether the duals may still prove the pairs the cheapest, after what has been found in some rows or in all.
   bool may_prove(const Seen& seen) const {
     if (!seen.all_have_pairs || (seen.size > MOST_LISTED && !seen.all_are_tight)) return false;
     return lost_ + seen.below <= reach_ && (reach_ != 0 || seen.all_are_tight);
@@ -489,7 +489,7 @@ class NearRows {
 
 // Makes a cheapest assignment the one that the rule names, and counts the rows that had a choice. False if its duals do not tell
 // which assignments are as cheap. Pairs that tie only up to rounding are no choice, since other duals may leave them out.
-// `must_be_used` names the columns that must be used; it may be empty. `threads` share the passes over the rows.
+// `must_be_used` says which columns must be used; it may be empty. `threads` share the pass over the rows.
 template <class Rows, class Dual>
 bool settle_ties(Rows rows, const ShortestPathResult<Dual>& result, const std::vector<bool>& must_be_used,
                  bool columns_first, Count& with_choice, Dual limit = beyond_all(Dual{}), int threads = 1) {

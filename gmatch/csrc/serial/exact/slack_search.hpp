@@ -1,9 +1,9 @@
 // slack_search.hpp: a cheapest assignment of a matrix, from one that is the cheapest up to the rounding of its duals.
 //
-// An assignment is cheapest by its costs if it is cheapest by its slacks. The slacks of near pairs are as small as the roundings
-// of duals, so that duals of slacks round by far less. A search from the present pairs takes a few passes over the slacks. Old
-// and new duals, added up, prove the answer up to the last digits of a sum. gmatch/assignment/turns.py does this for lists of
-// pairs.
+// An assignment is the cheapest by its costs if it is the cheapest by its slacks. The slacks of near pairs are as small as the
+// roundings of duals, so that duals of slacks round by far less. A search from the present pairs takes a few passes over the
+// slacks. The sums of old and new duals prove the answer up to the last digits of what the pairs cost in sum.
+// gmatch/assignment/turns.py does this for lists of pairs, in several turns.
 //
 // Gleixner, Steffy, Wolter, "Iterative refinement for linear programming", INFORMS Journal on Computing 28 (2016).
 #pragma once
@@ -26,12 +26,12 @@ class SlackRow {
 
   // Writes the slacks; FAR for forbidden pairs.
   void write(double* slacks) const { run_in_lanes<Write>(SHORTEST_ROW, this, slacks); }
-  // By how much the least slack - more[j] may lie below `own`, the slack - more of the row's pair; at least 0. What rounding
-  // loses of `own` is not counted, what it loses of the others is. FAR if a difference overflows.
+  // By how much the least slack[j] - more[j] of a row may lie below `own`, which is that difference for the row's pair. At least
+  // 0. What rounding loses of the differences is counted, except of `own`. FAR if a difference overflows.
   double largest_gap(const double* more, const TierScan::Difference<1>& own) const {
     return run_in_lanes<Gap>(SHORTEST_ROW, this, more, own);
   }
-  // A bound of what rounding has lost of `own`, the slack - more of the pair in this column.
+  // A bound of what rounding has lost of `own`, the difference of the pair in this column.
   double lost_of(Vertex column, const TierScan::Difference<1>& own) const { return lost<1>(slack<1>(column), own); }
 
  private:
@@ -45,7 +45,8 @@ class SlackRow {
   static ALWAYS_INLINE Lanes<double, LANES> magnitude(const Lanes<double, LANES>& number) {
     return number < 0 ? -number : number;
   }
-  // Each difference is exact, with what it loses. Only the losses' own sum, and its sum with the difference, are rounded.
+  // Each difference is exact together with what it loses. Only the sum of the losses is rounded, and the sum of that and the
+  // difference.
   template <int LANES>
   ALWAYS_INLINE Slack<LANES> slack(Vertex column) const {
     const Lanes<double, LANES> cost = load<double, LANES>(costs + column), far = all<double, LANES>(FAR);
@@ -56,7 +57,7 @@ class SlackRow {
     const Lanes<double, LANES> lost = magnitude<LANES>(sum.lost) + magnitude<LANES>(losses.lost);
     return {cost < far ? sum.rounded : far, cost < far ? lost : all<double, LANES>(0)};
   }
-  // A difference of two numbers of twice the digits is exact, but for the difference of their last digits.
+  // A bound of what rounding has lost of a difference of two numbers of twice the digits: only their last digits are rounded.
   template <int LANES>
   static ALWAYS_INLINE Lanes<double, LANES> lost(const Slack<LANES>& slack, const TierScan::Difference<LANES>& reduced) {
     constexpr double ROUNDING = 0x1p-50;
@@ -105,8 +106,9 @@ class SlackRow {
   };
 };
 
-// `Rows` are rows of doubles, as the serial solvers scan them. If there are more columns than rows, rows are added that take the
-// columns that stay free: the slack of such a pair is minus the dual of the column.
+// Searches the slacks of a matrix. `Rows` are rows of doubles, as the serial solvers scan them. If there are more columns than
+// rows, rows are added that take the columns that stay free. The slack of an added row in a column is minus the dual of the
+// column.
 template <class Rows>
 class SlackSearch {
  public:
@@ -126,8 +128,8 @@ class SlackSearch {
         row_match_(size_),
         col_match_(size_) {}
 
-  // Makes a solution the cheapest up to `most_gap`, and its duals the floats nearest to duals that prove it. False if the duals
-  // prove less: the solution is then as it was.
+  // Makes a solution the cheapest up to `most_gap`, and rounds duals that prove it to floats. False if the duals prove less: the
+  // solution is then as it was. Takes 8 bytes for each pair of a column with a row or an added row.
   bool solve(double most_gap) {
     if (slacks_ == nullptr) return false;  // lists of pairs need less memory
     std::copy_n(result_.row_match, num_rows_, row_match_.begin());
@@ -149,7 +151,7 @@ class SlackSearch {
   }
 
  private:
-  static constexpr double ROUNDINGS = 1 + 0x1p-32;  // of a sum of positive numbers
+  static constexpr double ROUNDINGS = 1 + 0x1p-32;  // allows for the roundings of a sum of numbers that are not negative
 
   SlackRow slacks_of(Vertex row) {
     ++counters_.rows_scanned;
@@ -159,7 +161,8 @@ class SlackSearch {
     return {rows_.entries(row), result_.v, result_.u[row], size_};
   }
 
-  // A bound of the sum over all rows: the slack of the row's pair by the old and new duals, less the least slack of the row.
+  // A bound of the gap: the sum over all rows of the slack of the row's pair, by the old and new duals, less the row's least
+  // slack.
   double gap() {
     double sum = 0;
     for (Vertex row = 0; row < size_; ++row) {
@@ -181,8 +184,8 @@ class SlackSearch {
       result_.col_match[j] = col_match_[j] < num_rows_ ? col_match_[j] : NONE;
     }
   }
-  // If columns may stay free, the greatest of their v is moved to 0. The v of columns that stay free are the greatest, but for
-  // roundings. False if there are roundings: costs may be smaller.
+  // If columns may stay free, write() moves the greatest of their v to 0. In exact numbers all columns that stay free have that
+  // v. False if roundings make one of their v smaller: small costs may be smaller than these roundings.
   bool has_duals_of_free_columns() {
     if (num_rows_ == size_) return true;
     greatest_v_ = -Distance<double>::FAR;
@@ -204,6 +207,6 @@ class SlackSearch {
   std::vector<double> of_added_;            // [size] what pairs of added rows cost
   std::vector<double> u_, v_;               // [size] duals of the slacks
   std::vector<Vertex> row_match_, col_match_;
-  double greatest_v_ = 0;                   // of columns that may stay free
+  double greatest_v_ = 0;                   // the greatest v of a column that may stay free
   Poll poll_;
 };

@@ -93,10 +93,10 @@ class TiedRows {
     }
   }
 
-  // Whether all vertices can be taken away, one after the other. A vertex is taken away when no edge leads from it to another one
-  // that is left. Then there is no cycle: the duals of a search make none unless costs tie. A pass that takes away fewer than 1
-  // vertex in 4 is the last, so that few passes are vain. See benchmarks/log/ties.md, "Whether ties make a choice, by taking
-  // vertices away".
+  // Whether all vertices can be taken away, one after the other. A vertex is taken away if no edge leads from it to another
+  // vertex that is still there. If all are taken away, there is no cycle. The duals of a search make no cycle unless costs tie.
+  // The last pass is the first one that takes away fewer than 1 vertex in 4: with ties more passes would be vain. See
+  // benchmarks/log/ties.md, "Whether ties make a choice, by taking vertices away".
   bool can_be_taken_away() {
     ShortVector<Vertex> left = numbers(num_rows_ + 1);
     std::iota(left.begin(), left.end(), Vertex{0});
@@ -123,7 +123,7 @@ class TiedRows {
     }
     return true;
   }
-  // Clears the columns of a vertex from the unseen ones.
+  // Takes the columns of a vertex out of the unseen columns.
   void hide(Vertex vertex) {
     if (vertex != free()) return sides_.clear(UNSEEN, row_match_[vertex]);
     for (Vertex k = 0; k < pairs_.words(); ++k) sides_.row(UNSEEN)[k] &= ~sides_.row(FREE)[k];

@@ -32,7 +32,8 @@
 #include "serial/rows/short_vector.hpp"
 #include "serial/shortest_path.hpp"
 
-// Whether a solution stands as it is, was found anew in tiers, was refined by its slacks, or must be found in another way.
+// Whether a solution stands as it is, was found anew in tiers, was refined by a search of its slacks, or must be found in another
+// way.
 MIRRORED_ENUM(TierOutcome, stands, solved, refined, open);
 
 // Costs whose duals hide some of them, with a solution in which all rows have a pair.
@@ -105,7 +106,7 @@ class TierSolver {
   static constexpr double EPSILON = std::numeric_limits<double>::epsilon(), ROUNDINGS = 64;
   // Three differences of numbers of a scale, each rounded by half a unit of twice the scale; a strict proof allows four.
   static constexpr double CONTRADICTS = 3 * EPSILON;
-  // What a proof may leave open of a sum, as in gmatch/assignment/exact.py.
+  // The gap that a proof may leave, as a part of a sum: as in gmatch/assignment/exact.py.
   static constexpr double LAST_DIGITS = 4 * EPSILON;
 
   // The largest dual of the present solution.
@@ -185,7 +186,7 @@ class TierSolver {
     for (const double rest : pair_rests_) sum += std::abs(rest) < least_for_not ? std::abs(rest) : 0;
     return sum;
   }
-  // In how many entries each of some magnitudes stands, up to the row in which the last of them has been found twice. They fall.
+  // In how many entries each of some magnitudes stands. The magnitudes fall. Rows are read until each has been found twice.
   // Pairs that the tiers leave out count, too.
   std::vector<Count> times_found(const double* begin, const double* end) {
     std::vector<Count> found(end - begin);
@@ -214,9 +215,10 @@ class TierSolver {
     return true;
   }
 
-  // Makes the solution the cheapest up to the last digits of the sum, by a search of its slacks. Not beside a limit: duals of
-  // rows that are out round more than small costs allow. And not with more added rows than rows: the slacks would take more than
-  // twice the memory of the costs.
+  // Makes the solution the cheapest up to the last digits of the sum, by a search of its slacks. There is no search if there is a
+  // limit: duals of rows that stay free round by more than small costs allow (benchmarks/log/sentinels.md, "Slacks of a matrix
+  // are searched in the matrix"). There is none if there are more than twice as many columns as rows, either: the slacks would
+  // take more than twice the memory of the costs.
   bool refine(double sum) {
     if (has_limit_ || num_columns_ / 2 > num_rows_) return false;
     std::vector<bool> may(num_columns_);
@@ -262,8 +264,8 @@ class TierSolver {
     return Added::NO_VALUE;
   }
 
-  // The exponents of magnitudes above a gap that may leave room, as bits from the largest one on. Magnitudes that are too small
-  // beside the largest are left out.
+  // The exponents of magnitudes that have a gap below them, which may leave room. They are bits, from the largest exponent on.
+  // Magnitudes that are too small beside the largest are left out.
   TierScan::Exponents exponents_above_gaps() {
     constexpr TierScan::Exponents LARGE = 2 * static_cast<TierScan::Exponents>(TierScan::MOST_TIERS) - 1;
     const Count top = TierScan::exponent_of(std::max(-lowest_, highest_));

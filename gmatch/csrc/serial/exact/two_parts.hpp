@@ -113,7 +113,7 @@ class TwoParts {
   }
 
   const ShortVector<Tier>& tiers() const { return tiers_; }
-  // Which columns no cheapest assignment leaves free; empty if there are as many rows as columns.
+  // Which columns no cheapest assignment leaves free: crowded rows reach them. Empty if there are as many rows as columns.
   std::vector<bool> must_be_used() const {
     std::vector<bool> must(costs_.num_rows < costs_.num_columns ? costs_.num_columns : 0);
     for (std::size_t j = 0; j < must.size(); ++j) must[j] = tiers_[0].columns[j] < 0;
