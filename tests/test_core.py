@@ -503,7 +503,7 @@ def test_traces_of_many_threads_and_of_the_gpu(name: str, device: str) -> None:
 
 @pytest.mark.parametrize("shape", [(30, 30), (30, 40), (30, 80)])
 def test_the_last_search_of_the_matrix_is_not_given_up(shape: tuple[int, int], device: str) -> None:
-    """Costs of many magnitudes round, and leave rows to the matrix. Its search takes more levels than a core may."""
+    """Roundings of costs of many magnitudes leave rows to the matrix. Its search takes more levels than a core may."""
     signs = np.resize([-1, 1], shape[1])
     cost = 10.0 ** np.random.default_rng(0).uniform(-300, 300, shape) * signs
     threads = 2 if device == "cpu" else None

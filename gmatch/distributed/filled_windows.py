@@ -17,7 +17,7 @@ ROWS_OF_A_PASS = 1 << 15
 
 def has_few_coordinates(points: Any) -> bool:
     """Whether there are programs that compute what pairs of such points cost in a pass."""
-    return points.coordinates <= point_costs.DIMENSIONS[-1]
+    return bool(points.coordinates <= point_costs.DIMENSIONS[-1])
 
 
 def slices_of_passes(rows: int) -> Iterator[slice]:
