@@ -387,7 +387,8 @@ class SparseShortestPathSolver {
       Vertex* const mate = &columns_[column].mate;
       const Vertex owner = lock_mate(team, mate);
       const Dual least = costs_.at(found.edge) - columns_[column].v;
-      const bool stands = least <= found.second;
+      // A bid that no other thread has overtaken stands. Its second best may be less than its best: a bound of unknown entries.
+      const bool stands = least <= std::max(found.least, found.second);
       if (stands) {
         pairs_[row] = {costs_.at(found.edge), column};
         if (owner != NONE) pairs_[owner].column = NONE;
