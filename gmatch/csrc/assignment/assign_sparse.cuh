@@ -60,6 +60,7 @@ DEVICE void assign_sparse(Team& team, const Costs& costs, const AssignmentTask<t
 
   run_phases(steps, forest, edges, false, task.journal, report, IsAtEndOrGivenUp<typename Costs::Dual>{task});
 
+  team.sync();  // others may still read the levels, to know whether the search is given up
   team.add_all(&report.edges_inspected, edges.distances.entries_read);
   team.add_all(&report.rows_scanned, edges.distances.rows_scanned);
   if (team.rank() == 0) {
